@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// What flows between the stages in user space: decoded records in batches, the description of a recording, and the
+// RecordSource that live capture and the file reader both are. Input: none. Output: types only.
+//
+// The structs of wire.h are the record types here too (plain values, host byte order, already validated by decode):
+// fields and units are documented there. Nothing after a RecordSource can tell a live source from a file.
+#pragma once
+
+#include "blktag/wire.h"
+
+#include <cstdint>
+#include <expected>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace blktag {
+
+// Counters of one hctx or queue at one moment: running totals since the recording began, by bt_counter.
+// A file written by an older tool has fewer values: the missing ones are not in `value`, they are not zero.
+struct CounterSnapshot {
+    uint64_t ts_ns = 0;
+    uint16_t id = 0;
+    uint8_t what = BT_ID_HCTX; // bt_ident
+    std::vector<uint64_t> value;
+};
+
+// A piece of the stream. Each vector is sorted by ts_ns; batches of one source do not go back in time by more than the
+// ordering window, except for `io` of requests that ended late. `io` holds the long form for both kinds.
+struct Batch {
+    std::vector<bt_io_long> io;
+    std::vector<bt_task> tasks;
+    std::vector<bt_wait> waits;
+    std::vector<bt_dwait> dwaits;
+    std::vector<bt_restart> restarts;
+    std::vector<bt_run> runs;
+    std::vector<bt_run> arms;
+    std::vector<bt_refuse> refusals;
+    std::vector<bt_refuse> requeues;
+    std::vector<bt_batch> batches;
+    std::vector<bt_budget> budgets;
+    std::vector<bt_other_wait> other_waits;
+    std::vector<bt_ident_rec> idents;
+    std::vector<CounterSnapshot> counters;
+    std::vector<bt_gauge> gauges;
+    std::vector<bt_hgauge> hgauges;
+    std::vector<bt_loss> losses;
+    std::vector<std::string> topology_json; // a full Topology each time it changed, see TraceInfo::topology_json
+
+    [[nodiscard]] size_t size() const; // records in all vectors
+    void clear();                      // keeps capacity
+};
+
+// One probe and the rung it runs on: "tp_btf", "raw_tp", "fentry", "fexit", "kprobe", "kretprobe", "sampled", "none".
+// "none" means what it feeds is not measured; `why` then says the reason in a few words.
+struct ProbeRung {
+    std::string probe; // stable name, e.g. "tag_get"
+    std::string hook;  // the kernel function or tracepoint in use, empty for none
+    std::string rung;
+    std::string why;
+};
+
+// What is known about a recording as a whole. All strings are bytes from outside: escape before showing.
+struct TraceInfo {
+    std::string tool_version;
+    std::string kernel_release;
+    std::string machine;          // uname -m
+    std::string hostname;
+    std::vector<std::string> argv;// of the recorder
+    std::string command;          // recorded command line, empty without one
+    uint32_t nr_cpus = 0;
+    uint32_t ring_size_bytes = 0; // per CPU
+    uint64_t start_mono_ns = 0;   // when recording began
+    uint64_t start_real_ns = 0;   // CLOCK_REALTIME at that moment
+    uint64_t end_mono_ns = 0;     // 0 = the recording was cut
+    uint64_t end_real_ns = 0;
+    std::vector<std::string> filters; // as given: "dev=nullb0", "pid=12"
+    std::vector<ProbeRung> rungs;
+    std::vector<std::string> not_measured; // counters.def or record names that no probe feeds on this kernel
+    // {"queues":[{"queue_id","name","dev","scheduler","nr_requests","async_depth","driver","nr_hw_queues","set_id",
+    //   "queue_depth" (SCSI LUN),"slaves":[names],"holders":[names],
+    //   "hctxs":[{"hctx_id","hctx_num","type","cpus":[..],"nr_tags","nr_reserved_tags"}]}]}; ids null where not known yet
+    std::string topology_json;
+};
+
+// Exact books of a recording: produced = recorded + lost, by ring kind. `missed`: program runs that the kernel skipped
+// because a program was re-entered on its CPU (bpf_prog_info.recursion_misses): those events were never produced.
+struct Books {
+    uint64_t produced = 0;
+    uint64_t recorded = 0;
+    uint64_t lost = 0;
+    uint64_t missed = 0;
+    std::vector<uint64_t> lost_by_kind; // BT_NR_RING_KINDS
+    bool complete = false;              // false: the file was cut, or the recording still runs
+};
+
+struct Error {
+    std::string what;   // cause, one line
+    std::string remedy; // what to do, one line, may be empty
+};
+
+// Damage met by a reader: where and how much is gone. Bytes are file offsets.
+struct Damage {
+    uint64_t offset_bytes = 0;
+    uint64_t length_bytes = 0; // 0 = to the end
+    std::string what;
+};
+
+// A stream of batches. Not thread-safe; used from one thread. Implemented by store::Reader and capture::Source.
+class RecordSource {
+public:
+    virtual ~RecordSource() = default;
+    // Fills `batch` (cleared first). false = end of stream. A live source returns true with an empty batch on time-out.
+    virtual std::expected<bool, Error> next(Batch &batch) = 0;
+    // Valid from the start; end times, rungs' changes and books are final after next() returned false.
+    [[nodiscard]] virtual const TraceInfo &info() const = 0;
+    [[nodiscard]] virtual const Books &books() const = 0;
+    [[nodiscard]] virtual const std::vector<Damage> &damage() const = 0;
+};
+
+// A sink of batches: store::Writer, printers, the model. Errors are final for the sink.
+class RecordSink {
+public:
+    virtual ~RecordSink() = default;
+    virtual std::expected<void, Error> put(const Batch &batch) = 0;
+};
+
+} // namespace blktag
