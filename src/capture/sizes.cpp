@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// Map sizes: room for twice what is there now, so that devices can come while tracing.
+#include "capture/sizes.hpp"
+
+#include <algorithm>
+#include <bit>
+
+namespace blktag::capture {
+
+namespace {
+
+constexpr uint32_t all_rings_bytes = 64U << 20;
+
+uint32_t ring_size(const Options &options, uint32_t cpus)
+{
+    const uint32_t wanted = options.ring_size_bytes ? options.ring_size_bytes : all_rings_bytes / std::max(cpus, 1U);
+    return std::bit_ceil(std::clamp(wanted, min_ring_size_bytes, max_ring_size_bytes));
+}
+
+} // namespace
+
+void set_sizes(bt_knobs &k, const std::vector<SysQueue> &present, const Options &options, uint32_t possible_cpus)
+{
+    uint64_t hctxs = 0;
+    uint64_t slots = 0;
+    for (const SysQueue &q : present) {
+        hctxs += q.hctxs.size() + 1;
+        for (const SysHctx &h : q.hctxs)
+            slots += h.nr_tags + h.nr_reserved_tags + q.nr_requests + 128; // both pools, each rounded up to 64
+    }
+    k.nr_cpus = possible_cpus;
+    k.max_rows = static_cast<uint32_t>(std::clamp<uint64_t>(std::bit_ceil(2 * hctxs + 64), 256, 32768));
+    k.max_spaces = k.max_rows * 2;
+    k.nr_slots = static_cast<uint32_t>(std::clamp<uint64_t>(std::bit_ceil(2 * slots + 32768), 65536, 16U << 20));
+    k.ident_mask = std::bit_ceil(k.max_rows * 8) - 1;
+    k.wait_mask = 16384 - 1;
+    k.task_mask = 16384 - 1;
+    k.ring_size_bytes = options.records ? ring_size(options, possible_cpus) : min_ring_size_bytes;
+}
+
+} // namespace blktag::capture
