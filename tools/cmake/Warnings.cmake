@@ -11,6 +11,8 @@ target_compile_options(
             -Wconversion
             $<$<COMPILE_LANGUAGE:CXX>:-Wnon-virtual-dtor>
             $<$<COMPILE_LANGUAGE:CXX>:-Woverloaded-virtual>
+            # gcc 12 sees overlapping copies in std::string's operator+ that cannot be (GCC PR 105651)
+            $<$<COMPILE_LANG_AND_ID:CXX,GNU>:-Wno-restrict>
             $<$<BOOL:${BLKTAG_WERROR}>:-Werror>)
 
 if(BLKTAG_SANITIZE)
