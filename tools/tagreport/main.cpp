@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// tagreport: recordings to a report. Input: trace files. Output: text or JSON on stdout or in a file; notices on stderr.
+#include "options.hpp"
+
+#include "agg/make_snapshot.hpp"
+#include "base/fd.hpp"
+#include "base/text.hpp"
+#include "report/json.hpp"
+#include "report/text.hpp"
+#include "store/reader.hpp"
+
+#include <cerrno>
+#include <csignal>
+#include <cstdio>
+#include <fcntl.h>
+#include <fmt/format.h>
+#include <span>
+#include <unistd.h>
+
+namespace {
+
+using namespace tagreport;
+using blktag::Error;
+using blktag::Snapshot;
+
+void complain(const std::string &file, const Error &error)
+{
+    fmt::print(stderr, "tagreport: {}: {}\n", blktag::base::escape_terminal(file),
+               blktag::base::escape_terminal(error.what));
+    if (!error.remedy.empty())
+        fmt::print(stderr, "tagreport: {}\n", blktag::base::escape_terminal(error.remedy));
+}
+
+uint64_t add_up_to_max(uint64_t a, uint64_t b) { return a + b < a ? UINT64_MAX : a + b; }
+
+std::expected<Snapshot, Error> read_file(const std::string &file, const Options &options)
+{
+    auto reader = blktag::store::Reader::open(file);
+    if (!reader)
+        return std::unexpected(reader.error());
+    const blktag::TraceInfo &info = (*reader)->info();
+    blktag::agg::Window window;
+    if (options.from_ns != 0)
+        window.from_ns = add_up_to_max(info.start_mono_ns, options.from_ns);
+    if (options.to_ns)
+        window.to_ns = add_up_to_max(info.start_mono_ns, *options.to_ns);
+    blktag::agg::Aggregate aggregate(window);
+    aggregate.start(info);
+    blktag::Batch batch;
+    while (true) {
+        const auto more = (*reader)->next(batch);
+        if (!more)
+            return std::unexpected(more.error());
+        if (!*more)
+            break;
+        aggregate.add(batch);
+    }
+    blktag::agg::Recording recording{(*reader)->info(), (*reader)->books(), (*reader)->damage()};
+    recording.malformed = (*reader)->stats().malformed;
+    for (const auto &[kind, count] : (*reader)->stats().unknown)
+        recording.unknown += count;
+    return blktag::agg::make_snapshot(aggregate, recording);
+}
+
+// Returns 0 or an exit status.
+int write_out(const std::string &text, const std::string &path)
+{
+    blktag::base::Fd file;
+    const std::string name = path.empty() ? "standard output" : path;
+    if (!path.empty()) {
+        file = blktag::base::Fd(::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666));
+        if (!file.valid()) {
+            complain(name, blktag::base::errno_error("cannot write", errno, "name another file with -o"));
+            return exit_failed;
+        }
+    }
+    size_t written = 0;
+    int error = blktag::base::write_all(path.empty() ? STDOUT_FILENO : file.get(),
+                                        std::as_bytes(std::span(text)), written);
+    if (error == 0 && !path.empty())
+        error = file.close_now();
+    if (error == 0)
+        return exit_ok;
+    complain(name, blktag::base::errno_error("cannot write", error, "make room, or write elsewhere with -o"));
+    return exit_failed;
+}
+
+std::string render(const std::vector<Snapshot> &snapshots, const std::vector<std::string> &names, bool json)
+{
+    if (json)
+        return snapshots.size() == 1 ? blktag::report::json_report(snapshots[0])
+                                     : blktag::report::json_reports(snapshots);
+    std::string out;
+    for (size_t i = 0; i < snapshots.size(); ++i) {
+        if (snapshots.size() > 1)
+            out += fmt::format("{}==> {} <==\n", i == 0 ? "" : "\n",
+                               blktag::base::escape_terminal(names[i], 72));
+        out += blktag::report::text_report(snapshots[i]);
+    }
+    return out;
+}
+
+int run(const Options &options)
+{
+    if (options.json_schema)
+        return write_out(std::string(blktag::report::json_schema()), options.output);
+    std::vector<Snapshot> snapshots;
+    std::vector<std::string> names;
+    bool impaired = false;
+    for (const std::string &file : options.files) {
+        auto snapshot = read_file(file, options);
+        if (!snapshot) {
+            complain(file, snapshot.error());
+            impaired = true;
+            continue;
+        }
+        impaired |= snapshot->impaired();
+        snapshots.push_back(std::move(*snapshot));
+        names.push_back(file);
+    }
+    if (snapshots.empty())
+        return exit_failed;
+    if (const int status = write_out(render(snapshots, names, options.json), options.output))
+        return status;
+    return impaired ? exit_impaired : exit_ok;
+}
+
+} // namespace
+
+int main(int argc, char **argv)
+{
+    std::signal(SIGPIPE, SIG_IGN); // a closed pipe is an error of write(), told like any other
+    const auto options = parse_options(argc, argv);
+    return options ? run(*options) : options.error();
+}
