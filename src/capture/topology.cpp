@@ -38,6 +38,13 @@ json hctx_json(const SysHctx &h, const bt_object *queue, const Programs &p)
     return j;
 }
 
+// "null_queue_rq [null_blk]" -> "null_blk"; a function of the kernel itself has no brackets.
+std::string module_of(const std::string &symbol)
+{
+    const size_t open = symbol.find('[');
+    return open == std::string::npos ? std::string() : symbol.substr(open + 1, symbol.size() - open - 2);
+}
+
 json optional(const std::optional<uint32_t> &v)
 {
     return v ? json(*v) : json();
@@ -74,7 +81,7 @@ bool same(const bt_ident_rec &a, const bt_ident_rec &b)
 
 } // namespace
 
-std::string topology_json(const std::vector<SysQueue> &sys, const Programs &programs)
+std::string topology_json(const std::vector<SysQueue> &sys, Programs &programs)
 {
     json queues = json::array();
     for (const SysQueue &q : sys) {
@@ -90,7 +97,7 @@ std::string topology_json(const std::vector<SysQueue> &sys, const Programs &prog
                           {"nr_requests", q.nr_requests},
                           {"async_depth", optional(q.async_depth)},
                           {"queue_depth", optional(q.lun_depth)},
-                          {"driver", q.driver},
+                          {"driver", q.driver.empty() && o ? module_of(programs.op_name(o->id, BT_OP_QUEUE_RQ)) : q.driver},
                           {"nr_hw_queues", q.hctxs.size()},
                           {"set_id", o ? json(o->set_id) : json()},
                           {"slaves", q.slaves},

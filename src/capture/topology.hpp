@@ -12,7 +12,8 @@
 namespace blktag::capture {
 
 // Ids stay null where the programs have not met the object yet.
-std::string topology_json(const std::vector<SysQueue> &sys, const Programs &programs);
+// A device without a driver in sysfs gets the module of its queue_rq.
+std::string topology_json(const std::vector<SysQueue> &sys, Programs &programs);
 
 // Remembers what has been told. Not thread-safe.
 class IdentWatch {

@@ -76,7 +76,7 @@ void print_rungs(Page &page, const Snapshot &s)
     size_t attached = 0;
     for (const ProbeRung &rung : s.recording.rungs) {
         const bool best = rung.rung == "tp_btf" || rung.rung == "fentry" || rung.rung == "fexit" ||
-                          (rung.rung == "sampled" && rung.why.empty());
+                          rung.rung == "fentry+fexit" || (rung.rung == "sampled" && rung.why.empty());
         if (rung.rung != "none") {
             ++by_rung[rung.rung];
             ++attached;
