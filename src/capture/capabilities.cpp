@@ -67,10 +67,11 @@ uint32_t request_flag(const Capabilities &c, const char *name, const char *older
 
 std::expected<Capabilities, Error> find_capabilities(const Wanted &wanted, const std::string &btf_path)
 {
+    libbpf_set_print(nullptr); // what it has to say becomes our Error
     const std::unique_ptr<btf, BtfFree> b(btf_path.empty() ? btf__load_vmlinux_btf()
                                                            : btf__parse(btf_path.c_str(), nullptr));
     if (!b)
-        return std::unexpected(Error{"cannot read the kernel's type information (BTF): " + std::string(strerror(errno)),
+        return std::unexpected(Error{"cannot read the kernel's type information (BTF)",
                                      "needs a kernel built with CONFIG_DEBUG_INFO_BTF=y and a readable "
                                      "/sys/kernel/btf/vmlinux; run as root"});
     Capabilities out;

@@ -29,6 +29,8 @@ void Sampler::look_at_slots(bt_gauge &g, const bt_object &space) const
         if (state != BT_SLOT_HELD && state != BT_SLOT_DRIVER)
             continue;
         const uint64_t got = load(s->get_ns);
+        if (got > g.h.ts_ns)
+            continue; // got while we look: not part of this moment
         if (got && (!g.oldest_get_ns || got < g.oldest_get_ns))
             g.oldest_get_ns = got;
         if (state == BT_SLOT_DRIVER || (load(s->issue_ns) && !load(s->complete_ns)))
