@@ -1,17 +1,22 @@
 #!/bin/bash
 # SPDX-License-Identifier: GPL-2.0-or-later
-# Shows that ref_null does what its knobs say and counts it right. Input: BLKTAG_MODULES (folder with ref_null.ko of
-# the running kernel), fio. Output: results on stdout.
-# vm: kernels=main smp=4 timeout=400
+# Shows that ref_null does what its knobs say and counts it right. Input: BLKTAG_MODULES (folder
+# with ref_null.ko of the running kernel), fio. Output: results on stdout.
+# vm: kernels=main smp=4 timeout=600
 # shellcheck source=tests/vm/lib.sh
 . "$BLKTAG_ROOT/tests/vm/lib.sh"
-plan 49
+plan 51
 
 ko=${BLKTAG_MODULES:-unset}/ref_null.ko
 debug=/sys/kernel/debug/ref_null
 d=$debug/rnull0
 
-load() { insmod "$ko" "$@"; }
+# without merges, a request of the program is one of the driver
+load() {
+    local queue
+    insmod "$ko" "$@" || return
+    for queue in /sys/block/rnull*/queue; do echo 2 > "$queue/nomerges"; done
+}
 unload() { rmmod ref_null; }
 reload() { unload && load "$@"; }
 truth() { awk -v k="$1" '$1 == k { print $2 }' "${2:-$d}/truth"; }
@@ -19,8 +24,9 @@ state() { awk -v k="$1" '$1 == k { print $2 }' "${2:-$d}/state"; }
 set_knob() { echo "$2" > "${3:-$d}/$1"; }
 reads() { dd if="${2:-/dev/rnull0}" of=/dev/null bs=4k count="$1" iflag=direct 2> /dev/null; }
 batches() { # requests, depth: handed over in one io_submit() per depth
-    fio --name=b --filename=/dev/rnull0 --direct=1 --rw=read --bs=4k --ioengine=libaio --iodepth="$2" \
-        --iodepth_batch="$2" --iodepth_batch_complete_min="$2" --number_ios="$1" --size="$(($1 * 4))k" > /dev/null
+    fio --name=b --filename=/dev/rnull0 --direct=1 --rw=read --bs=4k --ioengine=libaio \
+        --iodepth="$2" --iodepth_batch="$2" --iodepth_batch_complete_min="$2" \
+        --number_ios="$1" --size="$(($1 * 4))k" > /dev/null
 }
 random_reads() { # requests, jobs, device, more fio options
     fio --name=r --filename="$3" --direct=1 --rw=randread --bs=4k --ioengine=libaio --iodepth=16 \
@@ -28,12 +34,13 @@ random_reads() { # requests, jobs, device, more fio options
 }
 # until COMMAND...: within 10 seconds
 until_true() {
-    local i
-    for i in $(seq 100); do "$@" && return 0; sleep 0.1; done
+    for _ in $(seq 100); do "$@" && return 0; sleep 0.1; done
     return 1
 }
 state_is() { [ "$(state "$1")" = "$2" ]; }
-busy_tags() { awk -F= '/^busy=/ { n += $2 } END { print n }' "/sys/kernel/debug/block/$1"/hctx*/tags; }
+busy_tags() {
+    awk -F= '/^busy=/ { n += $2 } END { print n }' "/sys/kernel/debug/block/$1"/hctx*/tags
+}
 truth_is() { [ "$(truth "$1")" = "$2" ]; }
 refused() { ! load "$@" 2> /dev/null; }
 elapsed_ms() { local a b; a=$(date +%s%N); "$@"; b=$(date +%s%N); echo $(((b - a) / 1000000)); }
@@ -47,13 +54,14 @@ random_reads 500 2 /dev/rnull0
 is "arrivals" "$(truth total.arrivals)" 1000
 is "issues" "$(truth total.issues)" 1000
 is "completions" "$(truth total.completions)" 1000
-is "as many as the kernel counts" "$(truth total.completions)" "$(awk '{ print $1 }' /sys/block/rnull0/stat)"
+is "as many as the kernel counts" "$(truth total.completions)" \
+    "$(awk '{ print $1 }' /sys/block/rnull0/stat)"
 is "none on the other disk" "$(truth total.arrivals $debug/rnull1)" 0
 is "hardware queues add up" "$(($(truth hctx0.issues) + $(truth hctx1.issues)))" 1000
 
 # exact occupancy
 set_knob hold -1
-taskset -c 0 fio --name=h --filename=/dev/rnull0 --direct=1 --rw=read --bs=4k --ioengine=libaio --iodepth=23 \
+fio --name=h --filename=/dev/rnull0 --direct=1 --rw=read --bs=4k --ioengine=libaio --iodepth=23 \
     --number_ios=23 --size=92k > /dev/null &
 check "23 are held" until_true state_is held 23
 is "23 in the tag bitmap" "$(busy_tags rnull0)" 23
@@ -121,7 +129,6 @@ wait
 # batches and doorbells
 # a set of its own, since older kernels do not batch on shared ones
 reload submit_queues=2 queue_rqs=all
-echo 2 > /sys/block/rnull0/queue/nomerges
 batches 320 16
 # and they build the list backwards, where the batch type is a plain chain
 backwards=$(grep -c HAVE_QUEUE_RQS_POINTER "$BLKTAG_MODULES/compat_config.h")
@@ -137,16 +144,17 @@ is "every fourth left" "$(truth total.batch_left)" "80"
 is "and issued alone" "$(truth total.completions) $(truth total.batched)" "320 240"
 set_knob queue_rqs absent; set_knob reset 1; set_knob needs_commit 1
 batches 320 16
-is "doorbells wait for the last" "$(truth total.completions) $(($(truth total.kicks) <= 40))" "320 1"
+is "nothing is lost" "$(truth total.completions)" 320
+between "doorbells wait for the last" "$(truth total.kicks)" 20 40
 set_knob needs_commit 0
 
 # the service model
 reload nr_devices=2 shared_tags=1 submit_queues=2
 set_knob queue_service_ns 2000000
-between "serial service of a queue" "$(elapsed_ms random_reads 200 1 /dev/rnull0)" 400 8000
-between "its mean time" "$(($(truth total.service_ns) / 200000))" 16000 200000
+between "serial service of a queue" "$(elapsed_ms random_reads 200 1 /dev/rnull0)" 400 60000
+between "its mean time" "$(($(truth total.service_ns) / 200000))" 16000 2000000
 set_knob queue_service_ns 0; set_knob reset 1; set_knob max_iops 200
-between "capped at 200 a second" "$(elapsed_ms random_reads 200 1 /dev/rnull0)" 990 8000
+between "capped at 200 a second" "$(elapsed_ms random_reads 200 1 /dev/rnull0)" 990 60000
 set_knob max_iops 0
 
 # a disk that goes away under load, with everything stuck that can be
@@ -161,17 +169,19 @@ check "the other one serves on, and a new one comes" eval 'reads 5 /dev/rnull1 &
 
 reload budget=4 hw_queue_depth=32 nr_devices=2 shared_tags=1 time_ns=200000 submit_queues=2
 random_reads 400 2 /dev/rnull0
-is "budget is given back" "$(truth device.budget_gets) $(truth total.completions)" "$(truth device.budget_puts) 800"
+is "budget is given back" "$(truth device.budget_puts)" "$(truth device.budget_gets)"
+is "with a budget all complete" "$(truth total.completions)" 800
 between "it was short" "$(truth device.budget_refused)" 1 1000000
 asked=$(truth device.runs_asked)
 set_knob restart all; set_knob reset 1
 random_reads 400 2 /dev/rnull0
 between "restart=all asks for more runs" "$(truth device.runs_asked)" "$((asked + 1))" 1000000
 
-reload submit_queues=2 poll_queues=1 host_tags=1 hw_queue_depth=16 reserved_tags=2 cache=1 map=unmapped
-is "a queue without CPUs" "$(state hctx1.cpus)$(grep -c . $d/state)" "$(grep -c . $d/state)"
-fio --name=p --filename=/dev/rnull0 --direct=1 --rw=randread --bs=4k --ioengine=io_uring --hipri --iodepth=4 \
-    --number_ios=200 > /dev/null
+reload submit_queues=2 poll_queues=1 host_tags=1 hw_queue_depth=16 reserved_tags=2 cache=1 \
+    map=unmapped
+is "a queue without CPUs" "$(grep '^hctx1.cpus' $d/state)" "hctx1.cpus "
+fio --name=p --filename=/dev/rnull0 --direct=1 --rw=randread --bs=4k --ioengine=io_uring --hipri \
+    --iodepth=4 --number_ios=200 > /dev/null
 is "polled" "$(truth total.polled) $(truth hctx2.completions)" "200 200"
 set_knob reserve 2
 is "reserved tags" "$(state reserved)" 2
@@ -179,10 +189,13 @@ dd if=/dev/zero of=/dev/rnull0 bs=4k count=1 conv=fsync 2> /dev/null
 between "flushes arrive" "$(truth total.flushes)" 1 10
 
 unload
-check "wrong parameters are refused" eval 'refused hw_queue_depth=0 && refused map=x && refused reserved_tags=64 &&
-    refused budget=1 queue_rqs=all && refused nr_devices=65'
+check "wrong parameters are refused" eval 'refused hw_queue_depth=0 && refused map=x &&
+    refused reserved_tags=64 && refused budget=1 queue_rqs=all && refused nr_devices=65'
 before=$(awk '/^Slab|^Percpu/ { n += $2 } END { print n }' /proc/meminfo)
 for _ in $(seq 50); do load nr_devices=2 submit_queues=4 shared_tags=1 && unload || break; done
 after=$(awk '/^Slab|^Percpu/ { n += $2 } END { print n }' /proc/meminfo)
-check "50 times in and out, no memory lost ($before kB, $after kB)" test "$after" -lt $((before + 8192))
-is "a clean kernel log" "$(dmesg | grep -vE 'ref_null: (loading out-of-tree|module verification|.* is outside|.* is not one|.*reserved_tags leaves|.*exclude each)' | grep -iE 'ref_null|rnull|warn|bug|call trace|i/o error' | head -n 3)" ""
+check "50 times in and out, no memory lost ($before kB, $after kB)" \
+    test "$after" -lt $((before + 8192))
+expected='ref_null: (loading out-of-tree|module verification|.*outside|.*not one|.*leaves|.*exclude)'
+is "a clean kernel log" "$(dmesg | grep -vE "$expected" |
+    grep -iE 'ref_null|rnull|warn|bug|call trace|i/o error' | head -n 3)" ""
