@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// The result of looking at records: one immutable value tree that text, JSON, HTML, screen and diagnosis all read.
-// Input: none (agg::make_snapshot builds it). Output: types and a few pure questions about them.
+// The result of looking at records: one immutable value tree that text, JSON, HTML, screen and
+// diagnosis all read. Input: none (agg::make_snapshot builds it). Output: types and a few pure
+// questions about them.
 //
-// Rules: a number that nothing measured is std::nullopt, never 0. Counts come from the kernel's exact counters;
-// distributions come from records and carry their own count, which is lower where records were lost. Every string is
-// already safe to show (control bytes and bad UTF-8 escaped). Once built it is shared between threads as const.
+// Rules: a number that nothing measured is std::nullopt, never 0. Counts come from the kernel's
+// exact counters; distributions come from records and carry their own count, which is lower where
+// records were lost. Every string is already safe to show (control bytes and bad UTF-8 escaped).
+// Once built it is shared between threads as const.
 //
 //     const Snapshot s = agg::make_snapshot(aggregate, recording);
 //     for (const QueueStats &queue : s.queues)
@@ -30,8 +32,9 @@ struct Bin {
     bool operator==(const Bin &) const = default;
 };
 
-// Durations seen in records. Only bins that hold something are kept, in ascending order; a bin is at most 6.25 % wide.
-// count may exceed the bins' sum where the memory for bins had run out (Snapshot::notes says so).
+// Durations seen in records. Only bins that hold something are kept, in ascending order; a bin is
+// at most 6.25 % wide. count may exceed the bins' sum where the memory for bins had run out
+// (Snapshot::notes says so).
 struct Distribution {
     uint64_t count = 0;
     uint64_t sum_ns = 0;
@@ -63,7 +66,8 @@ struct Counters {
     void add(const Counters &other);
 };
 
-// The headline counts. gets = gets_single + gets_batch - inactive_retries; the rest are counters of that name.
+// The headline counts. gets = gets_single + gets_batch - inactive_retries; the rest are counters of
+// that name.
 struct Totals {
     std::optional<uint64_t> gets, issued, completed, submit_waits, dispatch_waits, restarts, runs,
         budget_refused, batches;
@@ -105,7 +109,8 @@ struct OpStats {
     bt_op op = BT_OP_READ;
     uint64_t requests = 0; // recorded and completed
     uint64_t bytes = 0;
-    uint64_t sequential = 0; // of requests: began where another of the same kind ended, or the reverse
+    uint64_t sequential =
+        0; // of requests: began where another of the same kind ended, or the reverse
     Distribution device;
     Distribution whole;
 };
@@ -117,16 +122,16 @@ struct SpaceGauge {
     uint32_t held_first = 0;
     uint32_t held_last = 0;
     uint32_t held_peak = 0;
-    uint32_t depth = 0;      // newest
-    double full_share = 0;   // of the time: every tag held
+    uint32_t depth = 0;    // newest
+    double full_share = 0; // of the time: every tag held
     uint32_t in_flight_peak = 0;
     double in_flight_mean = 0;
     uint32_t waiters_peak = 0; // wait queues with sleepers
     uint32_t users_peak = 0;   // active queues on the set
     uint32_t wake_batch = 0;
     std::optional<uint32_t> wakes_due_last; // not in every kernel
-    uint64_t oldest_held_ns = 0;            // longest age of a held tag at any sample, 0 = none seen
-    uint64_t oldest_held_last_ns = 0;       // the same at the last sample
+    uint64_t oldest_held_ns = 0;      // longest age of a held tag at any sample, 0 = none seen
+    uint64_t oldest_held_last_ns = 0; // the same at the last sample
 };
 
 struct HctxGauge {
@@ -154,14 +159,14 @@ struct HctxStats {
     std::vector<uint32_t> cpus;
     uint16_t space_id = BT_NO_ID;
     uint16_t sched_space_id = BT_NO_ID;
-    std::optional<uint32_t> depth;          // driver tags, reserved ones not counted
+    std::optional<uint32_t> depth; // driver tags, reserved ones not counted
     std::optional<uint32_t> reserved_depth;
     std::optional<uint32_t> sched_depth;
     bool queue_shared = false; // several queues on the tag set
     bool gone = false;
     Counters counters;
     Totals totals;
-    Waits waits;          // submit_waits that began here
+    Waits waits; // submit_waits that began here
     Waits dispatch_waits;
     std::optional<Latency> latency;
     std::vector<OpStats> ops;
@@ -185,8 +190,9 @@ struct OtherWaits {
 
 struct QueueStats {
     uint16_t queue_id = BT_NO_ID;
-    std::string name; // "nullb0", "nullb0#2" when a device of that name came back, "queue#3 (unknown)"
-    std::string dev;  // "259:0", empty = no disk or unknown
+    std::string
+        name; // "nullb0", "nullb0#2" when a device of that name came back, "queue#3 (unknown)"
+    std::string dev; // "259:0", empty = no disk or unknown
     std::string driver;
     std::string scheduler; // empty = unknown
     unsigned generation = 1;
@@ -207,10 +213,11 @@ struct QueueStats {
     std::vector<OpStats> ops;
     RunStats runs;
     BudgetMoment budget;
-    std::array<OtherWaits, 3> other; // by bt_other
+    std::array<OtherWaits, 3> other;      // by bt_other
     std::optional<double> requests_per_s; // completed
     std::optional<double> bytes_per_s;
-    std::string batches_unused_why; // why queue_rqs carried nothing; empty where it did, or where that is not known
+    std::string batches_unused_why; // why queue_rqs carried nothing; empty where it did, or where
+                                    // that is not known
     std::vector<HctxStats> hctxs;
 };
 
@@ -276,16 +283,17 @@ struct RecordingInfo {
 
 // What did not become a number, by reason; all zero in a sound recording.
 struct Anomalies {
-    uint64_t time_backwards = 0;  // stamps of one request out of order, or samples older than the one before
-    uint64_t absurd = 0;          // ids, operations or durations beyond any kernel's
+    uint64_t time_backwards =
+        0;               // stamps of one request out of order, or samples older than the one before
+    uint64_t absurd = 0; // ids, operations or durations beyond any kernel's
     uint64_t counter_backwards = 0;
-    uint64_t orphans = 0;         // requests whose put or completion was not seen
-    uint64_t unused = 0;          // requests put back without ever being issued (normal, not in latency)
-    uint64_t undetailed = 0;      // durations counted but not binned: memory limit
+    uint64_t orphans = 0;    // requests whose put or completion was not seen
+    uint64_t unused = 0;     // requests put back without ever being issued (normal, not in latency)
+    uint64_t undetailed = 0; // durations counted but not binned: memory limit
     uint64_t unparsed_topology = 0;
-    uint64_t malformed = 0;       // records that the decoder refused
-    uint64_t unknown = 0;         // records of kinds that this version does not know
-    uint64_t tasks_summed = 0;    // tasks that were folded into "others": memory limit
+    uint64_t malformed = 0;    // records that the decoder refused
+    uint64_t unknown = 0;      // records of kinds that this version does not know
+    uint64_t tasks_summed = 0; // tasks that were folded into "others": memory limit
 };
 
 struct Note {
@@ -314,8 +322,8 @@ struct Snapshot {
     std::optional<double> bytes_per_s;
 
     std::vector<SetStats> sets;
-    std::vector<QueueStats> queues; // by name
-    std::vector<OpenWait> open_waits; // longest first, at most 32
+    std::vector<QueueStats> queues;     // by name
+    std::vector<OpenWait> open_waits;   // longest first, at most 32
     std::vector<TaskStats> top_waiters; // most wait_ns first
     std::vector<TaskStats> top_holders; // most held_ns first
 

@@ -11,7 +11,7 @@ namespace {
 constexpr size_t max_open_waits = 32;
 constexpr uint32_t max_pool = 1U << 16; // a depth or count of tags beyond this is no kernel's
 
-template <typename T>
+template<typename T>
 T &at_id(std::vector<T> &table, uint16_t id)
 {
     if (id >= table.size())
@@ -143,8 +143,8 @@ inline TaskSums &Aggregate::sums_of(uint32_t tid, uint64_t when_ns)
     return task_sums_[index];
 }
 
-// Folds the half of the tasks that held and waited least into [0]: the top of either list stays right unless a task
-// would have climbed there from below the middle.
+// Folds the half of the tasks that held and waited least into [0]: the top of either list stays
+// right unless a task would have climbed there from below the middle.
 void Aggregate::shrink_tasks()
 {
     task_sums_.resize(tasks_.tasks().size());
@@ -175,7 +175,8 @@ void Aggregate::add_io(const bt_io_long &io)
     const model::Life life = model::split(io);
     if (life.backwards) [[unlikely]]
         ++anomalies_.time_backwards;
-    if (life.kind == model::LifeKind::incomplete || life.kind == model::LifeKind::absurd) [[unlikely]] {
+    if (life.kind == model::LifeKind::incomplete || life.kind == model::LifeKind::absurd)
+        [[unlikely]] {
         ++(life.kind == model::LifeKind::absurd ? anomalies_.absurd : anomalies_.orphans);
         return;
     }
@@ -236,7 +237,9 @@ void Aggregate::add_open(bool dispatch, const bt_wait &wait)
     open_waits_.push_back({dispatch, wait});
     if (open_waits_.size() <= max_open_waits)
         return;
-    const auto age = [](const OpenRecord &o) { return o.wait.h.ts_ns - o.wait.start_ns; };
+    const auto age = [](const OpenRecord &o) {
+        return o.wait.h.ts_ns - o.wait.start_ns;
+    };
     const auto shortest =
         std::min_element(open_waits_.begin(), open_waits_.end(),
                          [&](const auto &a, const auto &b) { return age(a) < age(b); });
@@ -411,6 +414,10 @@ void Aggregate::add_gauges(const Batch &batch)
 void Aggregate::add_counters(const CounterSnapshot &snapshot)
 {
     ++counts_.counters;
+    if (window_.has(snapshot.ts_ns)) {
+        ++counts_.counters_inside;
+        last_counters_ns_ = std::max(last_counters_ns_, snapshot.ts_ns);
+    }
     const bool known = snapshot.what == BT_ID_HCTX || snapshot.what == BT_ID_QUEUE;
     if (!known || snapshot.id >= model::max_ids) {
         ++anomalies_.absurd;
@@ -422,7 +429,8 @@ void Aggregate::add_counters(const CounterSnapshot &snapshot)
 
 const IoCell *Aggregate::io_cell(uint16_t hctx_id, bt_op op) const
 {
-    const uint32_t index = hctx_id < model::max_ids ? io_index_[size_t{hctx_id} * BT_NR_OPS + op] : uint32_t{op};
+    const uint32_t index =
+        hctx_id < model::max_ids ? io_index_[size_t{hctx_id} * BT_NR_OPS + op] : uint32_t{op};
     if (index == 0 && hctx_id < model::max_ids)
         return nullptr;
     return io_cells_[index].requests != 0 ? &io_cells_[index] : nullptr;

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Everything counted so far. Input: Batches of one recording, or of one piece of it. Output: the sums that
-// make_snapshot turns into a Snapshot.
+// Everything counted so far. Input: Batches of one recording, or of one piece of it. Output: the
+// sums that make_snapshot turns into a Snapshot.
 //
-// Memory is bounded by Limits and by the number of ids (16 bits), not by the length of the stream: 8 MiB, plus about
-// 25 KiB for each hctx with requests until the histograms are used up. No allocation per request. Ids index vectors after a bound
-// check. Pieces of a recording may be counted apart, on several threads (one Aggregate each), and merged in time order:
+// Memory is bounded by Limits and by the number of ids (16 bits), not by the length of the stream:
+// 8 MiB, plus about 25 KiB for each hctx with requests until the histograms are used up. No
+// allocation per request. Ids index vectors after a bound check. Pieces of a recording may be
+// counted apart, on several threads (one Aggregate each), and merged in time order:
 //
 //     Aggregate whole(options);
 //     for (const Aggregate &piece : pieces) whole.merge(piece);
@@ -30,20 +31,22 @@ struct Limits {
     uint32_t io_cells = 4096;   // (hctx, op) pairs
 };
 
-// Recognises requests that continue one another although they end out of order: remembers where the last requests
-// began and ended, hashed by sector.
+// Recognises requests that continue one another although they end out of order: remembers where the
+// last requests began and ended, hashed by sector.
 class Neighbours {
-public:
-    bool add(uint64_t sector, uint64_t bytes)
+  public:
+    // How many earlier requests this one joins: none, one, or one on each side.
+    unsigned add(uint64_t sector, uint64_t bytes)
     {
         const uint64_t end = sector + (bytes >> 9);
-        const bool continues = ends_[slot(sector)] == sector + 1 || starts_[slot(end)] == end + 1;
+        const unsigned joins =
+            (ends_[slot(sector)] == sector + 1) + (starts_[slot(end)] == end + 1);
         ends_[slot(end)] = end + 1;
         starts_[slot(sector)] = sector + 1;
-        return continues;
+        return joins;
     }
 
-private:
+  private:
     static constexpr size_t nr_slots = 64;
     static size_t slot(uint64_t sector) { return (sector * 0x9e3779b97f4a7c15ULL) >> 58; }
     std::array<uint64_t, nr_slots> ends_{}; // + 1, so that 0 is none
@@ -56,7 +59,7 @@ struct IoCell {
     uint8_t op = BT_OP_OTHER;
     uint64_t requests = 0;
     uint64_t bytes = 0;
-    uint64_t sequential = 0;
+    uint64_t sequential = 0; // joints; a place read again and again has more of them than requests
     std::array<Histogram, nr_phases> phase;
     Histogram whole;
     Neighbours neighbours;
@@ -96,14 +99,14 @@ struct OpenRecord {
 
 // How many records of each kind were looked at, for holding them against the exact counters.
 struct RecordCounts {
-    uint64_t waits = 0, waits_won = 0, dwaits = 0, restarts = 0, runs = 0, arms = 0,
-             refusals = 0, requeues = 0, batches = 0, budget_refused = 0, budget_returned = 0, other = 0,
-             gauges = 0, hgauges = 0, counters = 0;
+    uint64_t waits = 0, waits_won = 0, dwaits = 0, restarts = 0, runs = 0, arms = 0, refusals = 0,
+             requeues = 0, batches = 0, budget_refused = 0, budget_returned = 0, other = 0,
+             gauges = 0, hgauges = 0, counters = 0, counters_inside = 0;
     uint64_t all = 0;
 };
 
 class Aggregate {
-public:
+  public:
     explicit Aggregate(Window window = {}, Limits limits = {});
 
     // What the recording's header tells; before the first batch.
@@ -120,7 +123,10 @@ public:
     [[nodiscard]] const RareCell *rare(uint16_t hctx_id) const;
     [[nodiscard]] const QueueCell *queue_cell(uint16_t queue_id) const;
     [[nodiscard]] const std::vector<CounterTrack> &hctx_counters() const { return hctx_counters_; }
-    [[nodiscard]] const std::vector<CounterTrack> &queue_counters() const { return queue_counters_; }
+    [[nodiscard]] const std::vector<CounterTrack> &queue_counters() const
+    {
+        return queue_counters_;
+    }
     [[nodiscard]] const std::vector<SpaceTrack> &spaces() const { return spaces_; }
     [[nodiscard]] const std::vector<HctxTrack> &hctx_tracks() const { return hctx_tracks_; }
     [[nodiscard]] const model::TaskTable &tasks() const { return tasks_; }
@@ -131,8 +137,10 @@ public:
     // Times of the first and the last record in the window, 0 without any.
     [[nodiscard]] uint64_t first_ns() const { return first_ns_ == UINT64_MAX ? 0 : first_ns_; }
     [[nodiscard]] uint64_t last_ns() const { return last_ns_; }
+    // When counters were last written, inside the window.
+    [[nodiscard]] uint64_t last_counters_ns() const { return last_counters_ns_; }
 
-private:
+  private:
     void add_io(const bt_io_long &io);
     void add_ios(const std::vector<bt_io_long> &ios);
     void add_waits(const Batch &batch);
@@ -161,8 +169,8 @@ private:
     model::Topology topology_;
     model::TaskTable tasks_;
     std::vector<TaskSums> task_sums_; // by TaskTable index; [0] = tasks that were dropped
-    // (hctx_id * BT_NR_OPS + op) -> index into io_cells_, 0 = none yet. The first BT_NR_OPS cells have no hctx: they
-    // take what has an absurd id or no room.
+    // (hctx_id * BT_NR_OPS + op) -> index into io_cells_, 0 = none yet. The first BT_NR_OPS cells
+    // have no hctx: they take what has an absurd id or no room.
     std::vector<uint32_t> io_index_;
     std::vector<IoCell> io_cells_;
     std::vector<std::unique_ptr<RareCell>> rare_; // by hctx_id
@@ -176,6 +184,7 @@ private:
     Anomalies anomalies_;
     uint64_t first_ns_ = UINT64_MAX;
     uint64_t last_ns_ = 0;
+    uint64_t last_counters_ns_ = 0;
 };
 
 } // namespace blktag::agg

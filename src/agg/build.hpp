@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Parts that make_snapshot is put together from; only for src/agg. Input: Aggregate. Output: pieces of a Snapshot.
+// Parts that make_snapshot is put together from; only for src/agg. Input: Aggregate. Output: pieces
+// of a Snapshot.
 #pragma once
 
 #include "agg/aggregate.hpp"
@@ -10,17 +11,20 @@
 
 namespace blktag::agg {
 
-// Names that nothing measured: the recording's list, and what is missing although it should be there.
+// Names that nothing measured: the recording's list, and what is missing although it should be
+// there.
 std::set<std::string> unmeasured_names(const Aggregate &aggregate, const Recording &recording);
 
 // Counters of one hctx or queue; nullopt for those of the other scope and for unmeasured ones.
-Counters counters_of(const CounterTrack *track, char scope, const std::set<std::string> &unmeasured);
+Counters counters_of(const CounterTrack *track, char scope,
+                     const std::set<std::string> &unmeasured);
 // 0 for every measured counter: what a sum over nothing is.
 Counters measured_zeros(const std::set<std::string> &unmeasured);
 
 void build_hctx(HctxStats &out, const Aggregate &aggregate, uint16_t hctx_id,
                 const std::set<std::string> &unmeasured);
-void build_queues(Snapshot &out, const Aggregate &aggregate, const std::set<std::string> &unmeasured);
+void build_queues(Snapshot &out, const Aggregate &aggregate,
+                  const std::set<std::string> &unmeasured);
 void build_sets(Snapshot &out, const Aggregate &aggregate);
 void build_tasks(Snapshot &out, const Aggregate &aggregate, size_t top_tasks);
 void build_notes(Snapshot &out, const Aggregate &aggregate);

@@ -36,7 +36,7 @@ void build_io(HctxStats &out, const Aggregate &aggregate, uint16_t hctx_id)
         out.ops.push_back({.op = static_cast<bt_op>(cell.op),
                            .requests = cell.requests,
                            .bytes = cell.bytes,
-                           .sequential = cell.sequential,
+                           .sequential = std::min(cell.sequential, cell.requests),
                            .device = latency.at(Phase::device),
                            .whole = latency.whole});
         add_latency(out.latency, latency);
@@ -127,7 +127,8 @@ void build_hctx(HctxStats &out, const Aggregate &aggregate, uint16_t hctx_id,
 {
     build_identity(out, aggregate.topology(), hctx_id);
     const auto &counters = aggregate.hctx_counters();
-    out.counters = counters_of(hctx_id < counters.size() ? &counters[hctx_id] : nullptr, 'H', unmeasured);
+    out.counters =
+        counters_of(hctx_id < counters.size() ? &counters[hctx_id] : nullptr, 'H', unmeasured);
     out.totals = totals_of(out.counters);
     build_io(out, aggregate, hctx_id);
     if (const RareCell *rare = aggregate.rare(hctx_id)) {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// What a reader must know before trusting the numbers. Input: Snapshot without notes, Aggregate. Output: its notes.
+// What a reader must know before trusting the numbers. Input: Snapshot without notes, Aggregate.
+// Output: its notes.
 #include "agg/build.hpp"
+#include "base/units.hpp"
 
 #include <fmt/format.h>
 
@@ -59,10 +61,12 @@ void compare_all(Snapshot &out, const Aggregate &aggregate)
     const Pair pairs[] = {
         {"requests", "completed requests", out.totals.completed, requests,
          lost_of(books, {BT_K_IO, BT_K_IO_LONG}), in_flight},
-        {"waits", "submit_waits", out.totals.submit_waits, counts.waits, lost_of(books, {BT_K_WAIT}), 0},
+        {"waits", "submit_waits", out.totals.submit_waits, counts.waits,
+         lost_of(books, {BT_K_WAIT}), 0},
         {"dispatch_waits", "dispatch_waits", out.totals.dispatch_waits, counts.dwaits,
          lost_of(books, {BT_K_DWAIT}), 0},
-        {"restarts", "restarts", out.totals.restarts, counts.restarts, lost_of(books, {BT_K_RESTART}), 0},
+        {"restarts", "restarts", out.totals.restarts, counts.restarts,
+         lost_of(books, {BT_K_RESTART}), 0},
         {"budget", "refused budgets", out.totals.budget_refused, counts.budget_refused,
          lost_of(books, {BT_K_BUDGET}), lost_of(books, {BT_K_BUDGET})},
     };
@@ -77,7 +81,8 @@ void note_anomalies(Snapshot &out)
         if (count != 0)
             note(out, id, fmt::format("{} {}", count, text));
     };
-    line(a.time_backwards, "time_backwards", "times ran backwards and were taken as no time passed");
+    line(a.time_backwards, "time_backwards",
+         "times ran backwards and were taken as no time passed");
     line(a.counter_backwards, "counter_backwards", "counter values fell; the larger one was kept");
     line(a.absurd, "absurd", "records with impossible ids or times were left out");
     line(a.malformed, "malformed", "records were refused: their fields are impossible");
@@ -96,9 +101,10 @@ void note_books(Snapshot &out)
              fmt::format("the books do not balance: produced {} is not recorded {} + lost {}",
                          books.produced, books.recorded, books.lost));
     if (books.missed != 0)
-        note(out, "missed",
-             fmt::format("{} program runs were skipped by the kernel: those events are in no number",
-                         books.missed));
+        note(
+            out, "missed",
+            fmt::format("{} program runs were skipped by the kernel: those events are in no number",
+                        books.missed));
     if (out.recording.cut)
         note(out, "cut", "the recording has no end: it was cut, or is still being written");
 }
@@ -110,12 +116,20 @@ void build_notes(Snapshot &out, const Aggregate &aggregate)
     const RecordCounts &counts = aggregate.counts();
     const bool windowed = out.recording.from_ns || out.recording.to_ns;
     note_books(out);
-    if (counts.counters == 0 && counts.all != 0)
-        note(out, "no_counters", "no counters in the file: totals are not measured");
-    if (windowed)
-        note(out, "window", "a part was asked for: totals go from one counter snapshot to another, "
-                            "which lie up to a second off its ends");
-    else if (!out.recording.cut && out.damage.empty())
+    if (counts.counters_inside == 0 && counts.all != 0)
+        note(out, "no_counters",
+             windowed ? "no counters were written in that part: totals are not measured"
+                      : "no counters in the file: totals are not measured");
+    else if (out.recording.cut && aggregate.last_ns() > aggregate.last_counters_ns())
+        note(
+            out, "old_counters",
+            fmt::format("totals stop {} before the end: counters were not written again",
+                        base::format_duration(aggregate.last_ns() - aggregate.last_counters_ns())));
+    if (windowed && counts.counters_inside != 0)
+        note(out, "window",
+             "a part was asked for: totals go from one counter snapshot to another, "
+             "which lie up to a second off its ends");
+    if (!windowed && !out.recording.cut && out.damage.empty())
         compare_all(out, aggregate);
     note_anomalies(out);
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Queues and tag sets with their hctxs and spaces. Input: Aggregate. Output: Snapshot::queues, sets and the totals.
+// Queues and tag sets with their hctxs and spaces. Input: Aggregate. Output: Snapshot::queues, sets
+// and the totals.
 #include "agg/build.hpp"
 #include "base/text.hpp"
 
@@ -56,7 +57,9 @@ void build_identity(QueueStats &out, const model::Topology &topology, uint16_t q
 // Numbers inside names compare as numbers: nvme2n1 comes before nvme10n1.
 bool natural_less(std::string_view a, std::string_view b)
 {
-    const auto digit = [](char c) { return c >= '0' && c <= '9'; };
+    const auto digit = [](char c) {
+        return c >= '0' && c <= '9';
+    };
     size_t i = 0;
     size_t j = 0;
     while (i < a.size() && j < b.size()) {
@@ -101,7 +104,8 @@ std::string batches_unused_why(const QueueStats &queue, const model::QueueInfo *
 void build_other(QueueStats &out)
 {
     static constexpr bt_counter counts[] = {BT_C_throttle_waits, BT_C_enter_waits, BT_C_freezes};
-    static constexpr bt_counter times[] = {BT_C_throttle_wait_ns, BT_C_enter_wait_ns, BT_C_freeze_ns};
+    static constexpr bt_counter times[] = {BT_C_throttle_wait_ns, BT_C_enter_wait_ns,
+                                           BT_C_freeze_ns};
     for (size_t i = 0; i < out.other.size(); ++i) {
         out.other[i].count = out.counters.get(counts[i]);
         out.other[i].total_ns = out.counters.get(times[i]);
@@ -153,12 +157,14 @@ std::map<uint16_t, std::vector<uint16_t>> hctxs_by_queue(const Aggregate &aggreg
 }
 
 QueueStats build_queue(const Snapshot &snapshot, const Aggregate &aggregate, uint16_t queue_id,
-                       const std::vector<uint16_t> &hctx_ids, const std::set<std::string> &unmeasured)
+                       const std::vector<uint16_t> &hctx_ids,
+                       const std::set<std::string> &unmeasured)
 {
     QueueStats queue;
     build_identity(queue, aggregate.topology(), queue_id);
     const auto &tracks = aggregate.queue_counters();
-    queue.counters = counters_of(queue_id < tracks.size() ? &tracks[queue_id] : nullptr, 'Q', unmeasured);
+    queue.counters =
+        counters_of(queue_id < tracks.size() ? &tracks[queue_id] : nullptr, 'Q', unmeasured);
     for (const uint16_t id : hctx_ids) {
         HctxStats &hctx = queue.hctxs.emplace_back();
         build_hctx(hctx, aggregate, id, unmeasured);
@@ -169,8 +175,9 @@ QueueStats build_queue(const Snapshot &snapshot, const Aggregate &aggregate, uin
         add_ops(queue.ops, hctx.ops);
         add_runs(queue.runs, hctx.runs);
     }
-    std::stable_sort(queue.hctxs.begin(), queue.hctxs.end(),
-                     [](const HctxStats &a, const HctxStats &b) { return a.hctx_num < b.hctx_num; });
+    std::stable_sort(
+        queue.hctxs.begin(), queue.hctxs.end(),
+        [](const HctxStats &a, const HctxStats &b) { return a.hctx_num < b.hctx_num; });
     // An hctx that the recorder had no counters for yet counts as 0 where others were counted.
     if (queue_id != BT_NO_ID)
         queue.counters.add(measured_zeros(unmeasured));
@@ -182,7 +189,8 @@ QueueStats build_queue(const Snapshot &snapshot, const Aggregate &aggregate, uin
         for (size_t i = 0; i < queue.other.size(); ++i)
             queue.other[i].time = cell->other[i].distribution();
     }
-    add_rates(queue.counters, snapshot.recording.duration_ns, queue.requests_per_s, queue.bytes_per_s);
+    add_rates(queue.counters, snapshot.recording.duration_ns, queue.requests_per_s,
+              queue.bytes_per_s);
     queue.batches_unused_why = batches_unused_why(queue, aggregate.topology().queue(queue_id));
     return queue;
 }
@@ -212,7 +220,8 @@ SpaceGauge gauge_from(const SpaceTrack &track)
 
 } // namespace
 
-void build_queues(Snapshot &out, const Aggregate &aggregate, const std::set<std::string> &unmeasured)
+void build_queues(Snapshot &out, const Aggregate &aggregate,
+                  const std::set<std::string> &unmeasured)
 {
     auto hctxs = hctxs_by_queue(aggregate);
     for (const model::QueueInfo &queue : aggregate.topology().queues())
@@ -226,9 +235,9 @@ void build_queues(Snapshot &out, const Aggregate &aggregate, const std::set<std:
             hctxs.try_emplace(id);
     for (const auto &[queue_id, ids] : hctxs)
         out.queues.push_back(build_queue(out, aggregate, queue_id, ids, unmeasured));
-    std::stable_sort(out.queues.begin(), out.queues.end(), [](const QueueStats &a, const QueueStats &b) {
-        return natural_less(a.name, b.name);
-    });
+    std::stable_sort(
+        out.queues.begin(), out.queues.end(),
+        [](const QueueStats &a, const QueueStats &b) { return natural_less(a.name, b.name); });
     out.counters = measured_zeros(unmeasured);
     for (const QueueStats &queue : out.queues) {
         out.counters.add(queue.counters);
@@ -242,7 +251,8 @@ void build_queues(Snapshot &out, const Aggregate &aggregate, const std::set<std:
             if (queue.other[i].count)
                 out.other[i].count = out.other[i].count.value_or(0) + *queue.other[i].count;
             if (queue.other[i].total_ns)
-                out.other[i].total_ns = out.other[i].total_ns.value_or(0) + *queue.other[i].total_ns;
+                out.other[i].total_ns =
+                    out.other[i].total_ns.value_or(0) + *queue.other[i].total_ns;
         }
     }
     out.totals = totals_of(out.counters);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Who waited and who held tags. Input: Aggregate's task sums and open waits. Output: Snapshot's lists of tasks.
+// Who waited and who held tags. Input: Aggregate's task sums and open waits. Output: Snapshot's
+// lists of tasks.
 #include "agg/build.hpp"
 #include "base/text.hpp"
 
@@ -55,7 +56,8 @@ std::string comm_of(const Aggregate &aggregate, uint32_t tid, uint64_t when_ns)
     const auto &tasks = aggregate.tasks().tasks();
     for (size_t i = tasks.size(); i-- > 1;)
         if (tasks[i].tid == tid && tasks[i].valid_from_ns <= when_ns)
-            return base::escape_terminal(base::fixed_string(tasks[i].comm.data(), tasks[i].comm.size()));
+            return base::escape_terminal(
+                base::fixed_string(tasks[i].comm.data(), tasks[i].comm.size()));
     return {};
 }
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // One distribution being built. Input: durations in nanoseconds. Output: Distribution.
 //
-// Bins are allocated with the first duration above 0 and only while the shared Budget lasts, so that a file with
-// absurdly many ids cannot take memory: beyond it count, sum, min and max stay exact and the Budget counts what was
-// not binned. Move-only.
+// Bins are allocated with the first duration above 0 and only while the shared Budget lasts, so
+// that a file with absurdly many ids cannot take memory: beyond it count, sum, min and max stay
+// exact and the Budget counts what was not binned. Move-only.
 #pragma once
 
 #include "agg/log_axis.hpp"
@@ -26,7 +26,7 @@ struct Budget {
 };
 
 class Histogram {
-public:
+  public:
     // Written out rather than left to Boost's operator(): this runs six times per request.
     void fill(uint64_t value_ns, Budget &budget)
     {
@@ -34,7 +34,8 @@ public:
             ++zeros_;
             return;
         }
-        sum_ns_ += value_ns; // wraps after 584 years of summed time; readers hold the mean between min and max
+        sum_ns_ += value_ns; // wraps after 584 years of summed time; readers hold the mean between
+                             // min and max
         if (value_ns > max_ns_)
             max_ns_ = value_ns;
         if (value_ns < min_ns_)
@@ -50,9 +51,9 @@ public:
     [[nodiscard]] uint64_t max_ns() const { return max_ns_; }
     [[nodiscard]] Distribution distribution() const;
 
-private:
-    using Bins = boost::histogram::histogram<std::tuple<LogAxis>,
-                                             boost::histogram::dense_storage<uint64_t>>;
+  private:
+    using Bins =
+        boost::histogram::histogram<std::tuple<LogAxis>, boost::histogram::dense_storage<uint64_t>>;
     bool allocate(Budget &budget);
     [[nodiscard]] uint64_t binned() const;
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// A Boost.Histogram axis for durations: exact below 32 ns, then 16 bins per power of two, so that no bin is wider than
-// 6.25 % of its lower edge. Input: nanoseconds. Output: bin numbers by a shift and an add, no logarithm, no search.
+// A Boost.Histogram axis for durations: exact below 32 ns, then 16 bins per power of two, so that
+// no bin is wider than 6.25 % of its lower edge. Input: nanoseconds. Output: bin numbers by a shift
+// and an add, no logarithm, no search.
 #pragma once
 
 #include <bit>
@@ -10,14 +11,21 @@
 namespace blktag::agg {
 
 class LogAxis {
-public:
+  public:
     static constexpr unsigned sub_bits = 4; // 2^4 bins per power of two
-    static constexpr unsigned max_bits = 42; // 2^42 ns = 73 minutes; longer goes to the overflow bin
+    static constexpr unsigned max_bits =
+        42; // 2^42 ns = 73 minutes; longer goes to the overflow bin
 
     using value_type = uint64_t;
-    static constexpr unsigned options() { return boost::histogram::axis::option::overflow_t::value; }
+    static constexpr unsigned options()
+    {
+        return boost::histogram::axis::option::overflow_t::value;
+    }
 
-    [[nodiscard]] static constexpr int size() { return index_of((uint64_t{1} << max_bits) - 1) + 1; }
+    [[nodiscard]] static constexpr int size()
+    {
+        return index_of((uint64_t{1} << max_bits) - 1) + 1;
+    }
     [[nodiscard]] constexpr int index(uint64_t value_ns) const noexcept
     {
         return value_ns >> max_bits ? size() : index_of(value_ns);
@@ -35,7 +43,7 @@ public:
     [[nodiscard]] value_type value(int bin) const noexcept { return low(bin); }
     bool operator==(const LogAxis &) const = default;
 
-private:
+  private:
     static constexpr int index_of(uint64_t value_ns) noexcept
     {
         const unsigned msb = 63U - static_cast<unsigned>(std::countl_zero(value_ns | 1));

@@ -56,17 +56,18 @@ std::set<std::string> unmeasured_names(const Aggregate &aggregate, const Recordi
     std::set<std::string> out;
     for (const std::string &name : recording.info.not_measured)
         out.insert(base::escape_terminal(name));
-    // Both scopes are written with the same list of counters. A whole recording in which nothing was ever seen has
-    // no snapshot at all: then its counters were 0, not unknown.
-    const bool nothing_happened =
-        recording.books.complete && recording.books.produced == 0 && aggregate.counts().all == 0 &&
-        aggregate.counts().counters == 0;
+    // Both scopes are written with the same list of counters. A whole recording in which nothing
+    // was ever seen has no snapshot at all: then its counters were 0, not unknown.
+    const bool nothing_happened = recording.books.complete && recording.books.produced == 0 &&
+                                  aggregate.counts().all == 0 && aggregate.counts().counters == 0;
     const auto known = [](const std::vector<CounterTrack> &tracks, unsigned counter) {
-        return std::any_of(tracks.begin(), tracks.end(),
-                           [counter](const CounterTrack &t) { return t.value(counter).has_value(); });
+        return std::any_of(tracks.begin(), tracks.end(), [counter](const CounterTrack &t) {
+            return t.value(counter).has_value();
+        });
     };
     for (unsigned i = 0; i < BT_NR_COUNTERS && !nothing_happened; ++i)
-        if (!known(aggregate.hctx_counters(), i) && !known(aggregate.queue_counters(), i))
+        if (aggregate.counts().counters_inside == 0 ||
+            (!known(aggregate.hctx_counters(), i) && !known(aggregate.queue_counters(), i)))
             out.insert(std::string(counter_name(static_cast<bt_counter>(i))));
     if (aggregate.counts().gauges == 0 && !nothing_happened)
         out.insert("gauge");

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Aggregate + what is known of the recording -> Snapshot. Input: both. Output: a value that nothing changes any more.
+// Aggregate + what is known of the recording -> Snapshot. Input: both. Output: a value that nothing
+// changes any more.
 #pragma once
 
 #include "agg/aggregate.hpp"

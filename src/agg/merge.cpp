@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Joining what two pieces of one recording counted. Input: two Aggregates, the later one second. Output: their sum.
+// Joining what two pieces of one recording counted. Input: two Aggregates, the later one second.
+// Output: their sum.
 #include "agg/aggregate.hpp"
 
 #include <algorithm>
@@ -59,6 +60,7 @@ void merge_counts(RecordCounts &into, const RecordCounts &from)
     into.gauges += from.gauges;
     into.hgauges += from.hgauges;
     into.counters += from.counters;
+    into.counters_inside += from.counters_inside;
     into.all += from.all;
 }
 
@@ -147,6 +149,7 @@ void Aggregate::merge(const Aggregate &later)
     budget_.undetailed += later.budget_.undetailed;
     first_ns_ = std::min(first_ns_, later.first_ns_);
     last_ns_ = std::max(last_ns_, later.last_ns_);
+    last_counters_ns_ = std::max(last_counters_ns_, later.last_counters_ns_);
 }
 
 } // namespace blktag::agg

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// The Snapshot's pure questions and names. Input: values of the Snapshot. Output: numbers and fixed words.
+// The Snapshot's pure questions and names. Input: values of the Snapshot. Output: numbers and fixed
+// words.
 #include "blktag/snapshot.hpp"
 
 #include <algorithm>
@@ -83,7 +84,8 @@ std::string_view cause_name(bt_cause cause)
 {
     static constexpr std::array<std::string_view, BT_NR_CAUSES> names{
         "exhausted", "fair_share", "sched_depth", "reserved", "stuck"};
-    return static_cast<size_t>(cause) < names.size() ? names[static_cast<size_t>(cause)] : "unknown";
+    return static_cast<size_t>(cause) < names.size() ? names[static_cast<size_t>(cause)]
+                                                     : "unknown";
 }
 
 std::string_view op_name(bt_op op)
@@ -122,8 +124,9 @@ char counter_scope(bt_counter counter)
 std::string_view hctx_flag_name(size_t bit)
 {
     static constexpr std::array<std::string_view, 11> names{
-        "stopped", "tag_active",  "restart", "inactive", "dispatch_pending", "run_pending",
-        "parked",  "ctx_pending", "requeue", "quiesced", "frozen"};
+        "stopped",          "tag_active",  "restart", "inactive",
+        "dispatch_pending", "run_pending", "parked",  "ctx_pending",
+        "requeue",          "quiesced",    "frozen"};
     return bit < names.size() ? names[bit] : "unknown";
 }
 

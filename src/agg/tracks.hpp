@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Small accumulators over time: running counters and sampled gauges. Input: snapshots and samples in time order.
-// Output: differences, time-weighted means, peaks. Each can be merged with the one of a later piece of the recording.
+// Small accumulators over time: running counters and sampled gauges. Input: snapshots and samples
+// in time order. Output: differences, time-weighted means, peaks. Each can be merged with the one
+// of a later piece of the recording.
 #pragma once
 
 #include "blktag/records.hpp"
@@ -21,10 +22,10 @@ struct Window {
     [[nodiscard]] bool has(uint64_t ts_ns) const { return ts_ns >= from_ns && ts_ns <= to_ns; }
 };
 
-// Running totals of one hctx or queue. The recording starts at zero, so without a window the newest snapshot is the
-// answer; with one, the newest before it is taken off.
+// Running totals of one hctx or queue. The recording starts at zero, so without a window the newest
+// snapshot is the answer; with one, the newest before it is taken off.
 class CounterTrack {
-public:
+  public:
     // Returns how many values ran backwards (they keep the larger one).
     uint64_t add(const CounterSnapshot &snapshot, const Window &window);
     uint64_t merge(const CounterTrack &later);
@@ -32,7 +33,7 @@ public:
     // nullopt where the recording tool did not know this counter.
     [[nodiscard]] std::optional<uint64_t> value(size_t counter) const;
 
-private:
+  private:
     static uint64_t raise(std::vector<uint64_t> &values, const std::vector<uint64_t> &to);
     std::vector<uint64_t> base_; // before the window
     std::vector<uint64_t> last_;
@@ -40,7 +41,7 @@ private:
 
 // Time-weighted sum of a sampled value: each sample holds until the next one.
 class HeldOverTime {
-public:
+  public:
     void hold(uint64_t value, uint64_t for_ns)
     {
         sum_ += u128{value} * for_ns;
@@ -57,13 +58,13 @@ public:
         return weight_ns_ ? static_cast<double>(sum_) / static_cast<double>(weight_ns_) : single;
     }
 
-private:
+  private:
     u128 sum_ = 0;
     uint64_t weight_ns_ = 0;
 };
 
 class SpaceTrack {
-public:
+  public:
     // false: older than the one before, not used.
     bool add(const bt_gauge &sample);
     bool merge(const SpaceTrack &later);
@@ -75,12 +76,12 @@ public:
     uint32_t held_peak = 0, in_flight_peak = 0, waiters_peak = 0, users_peak = 0;
     uint64_t oldest_held_ns = 0;
 
-private:
+  private:
     void hold_until(uint64_t ts_ns);
 };
 
 class HctxTrack {
-public:
+  public:
     bool add(const bt_hgauge &sample);
     bool merge(const HctxTrack &later);
 
@@ -91,7 +92,7 @@ public:
     std::array<HeldOverTime, 11> flag;
     uint32_t active_peak = 0, dispatch_busy_peak = 0;
 
-private:
+  private:
     void hold_until(uint64_t ts_ns);
 };
 

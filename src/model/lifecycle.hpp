@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Splits one request's life into phases that sum exactly to the whole. Input: bt_io_long. Output: Life.
+// Splits one request's life into phases that sum exactly to the whole. Input: bt_io_long. Output:
+// Life.
 #pragma once
 
 #include "blktag/snapshot.hpp"
@@ -9,7 +10,8 @@
 
 namespace blktag::model {
 
-inline constexpr uint64_t max_duration_ns = uint64_t{1} << 50; // 13 days; no request or wait lives longer
+inline constexpr uint64_t max_duration_ns = uint64_t{1}
+                                            << 50; // 13 days; no request or wait lives longer
 
 enum class LifeKind : uint8_t {
     complete,   // issued, completed, put: has phases
@@ -26,7 +28,8 @@ struct Life {
     std::array<uint64_t, nr_phases> phase_ns{};
 };
 
-// Never yields a difference below zero: a stamp that lies before its predecessor is taken as equal to it.
+// Never yields a difference below zero: a stamp that lies before its predecessor is taken as equal
+// to it.
 inline Life split(const bt_io_long &io)
 {
     Life life;

@@ -13,7 +13,8 @@ constexpr uint64_t record_delay_ns = 1'000'000;
 
 } // namespace
 
-TaskTable::TaskTable() : slots_(nr_slots), tasks_(1) {}
+TaskTable::TaskTable() : slots_(nr_slots), tasks_(1)
+{}
 
 uint32_t TaskTable::insert(Slot &slot, uint32_t tid)
 {
@@ -59,8 +60,9 @@ uint32_t TaskTable::apply(const bt_task &record)
     Task &known = tasks_[slot.index];
     if (known.start_ns != 0 && known.start_ns != task.start_ns) {
         const uint64_t ts = record.h.ts_ns;
-        return replace(slot, task, std::max<uint64_t>(ts > record_delay_ns ? ts - record_delay_ns : 1,
-                                                      known.valid_from_ns));
+        return replace(slot, task,
+                       std::max<uint64_t>(ts > record_delay_ns ? ts - record_delay_ns : 1,
+                                          known.valid_from_ns));
     }
     task.previous = known.previous;
     task.valid_from_ns = known.valid_from_ns;

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Who a tid was when. Input: task records and tids. Output: dense indices, one per task; a reused tid is a new task.
+// Who a tid was when. Input: task records and tids. Output: dense indices, one per task; a reused
+// tid is a new task.
 //
-// Fixed memory: at most `capacity` tasks; when they are used up the caller drops the least interesting (keep_only).
-// Index 0 stands for all tasks that were dropped. Not thread-safe.
+// Fixed memory: at most `capacity` tasks; when they are used up the caller drops the least
+// interesting (keep_only). Index 0 stands for all tasks that were dropped. Not thread-safe.
 #pragma once
 
 #include "blktag/wire.h"
@@ -18,17 +19,19 @@ struct Task {
     uint32_t tgid = 0;
     uint64_t start_ns = 0; // boot-time clock, 0 = no task record seen
     uint64_t cgroup_id = 0;
-    uint64_t valid_from_ns = 0; // > 0 where an older task had the tid: what began before that is the older one's
-    uint32_t previous = 0;      // that older task's index, 0 = none
+    uint64_t valid_from_ns =
+        0; // > 0 where an older task had the tid: what began before that is the older one's
+    uint32_t previous = 0; // that older task's index, 0 = none
     std::array<uint8_t, BT_COMM_LEN> comm{};
 };
 
 class TaskTable {
-public:
+  public:
     static constexpr uint32_t capacity = 32768;
 
     TaskTable();
-    // The task that had `tid` at `when_ns` (the moment its request or wait began). May return 0 only when full().
+    // The task that had `tid` at `when_ns` (the moment its request or wait began). May return 0
+    // only when full().
     uint32_t find(uint32_t tid, uint64_t when_ns)
     {
         Slot &slot = slot_of(tid);
@@ -41,12 +44,13 @@ public:
     uint32_t apply(const bt_task &record);
     [[nodiscard]] bool full() const { return tasks_.size() >= capacity; }
     [[nodiscard]] const std::vector<Task> &tasks() const { return tasks_; }
-    // The index of the task in here that is the same as `task` of a later piece of the recording; makes one if needed.
+    // The index of the task in here that is the same as `task` of a later piece of the recording;
+    // makes one if needed.
     uint32_t adopt(const Task &task);
     // Drops every task whose keep[index] is false. Returns new indices by old index (0 = dropped).
     std::vector<uint32_t> keep_only(const std::vector<bool> &keep);
 
-private:
+  private:
     struct Slot {
         uint32_t tid = 0;
         uint32_t index = 0; // 0 = free

@@ -11,7 +11,7 @@ namespace blktag::model {
 
 namespace {
 
-template <typename Info>
+template<typename Info>
 Info *slot_for(std::vector<Info> &table, uint16_t id, uint64_t &absurd)
 {
     if (id >= max_ids) {
@@ -24,7 +24,7 @@ Info *slot_for(std::vector<Info> &table, uint16_t id, uint64_t &absurd)
     return &table[id];
 }
 
-template <typename Info>
+template<typename Info>
 const Info *known_at(const std::vector<Info> &table, uint16_t id)
 {
     return id < table.size() && table[id].known ? &table[id] : nullptr;
@@ -46,11 +46,26 @@ const char *type_text(uint8_t type)
 
 } // namespace
 
-QueueInfo *Topology::queue_for(uint16_t id) { return slot_for(queues_, id, absurd_); }
-HctxInfo *Topology::hctx_for(uint16_t id) { return slot_for(hctxs_, id, absurd_); }
-const QueueInfo *Topology::queue(uint16_t id) const { return known_at(queues_, id); }
-const HctxInfo *Topology::hctx(uint16_t id) const { return known_at(hctxs_, id); }
-const SpaceInfo *Topology::space(uint16_t id) const { return known_at(spaces_, id); }
+QueueInfo *Topology::queue_for(uint16_t id)
+{
+    return slot_for(queues_, id, absurd_);
+}
+HctxInfo *Topology::hctx_for(uint16_t id)
+{
+    return slot_for(hctxs_, id, absurd_);
+}
+const QueueInfo *Topology::queue(uint16_t id) const
+{
+    return known_at(queues_, id);
+}
+const HctxInfo *Topology::hctx(uint16_t id) const
+{
+    return known_at(hctxs_, id);
+}
+const SpaceInfo *Topology::space(uint16_t id) const
+{
+    return known_at(spaces_, id);
+}
 
 void Topology::apply(const bt_ident_rec &ident)
 {
@@ -80,7 +95,8 @@ void Topology::apply_queue(const bt_ident_rec &ident)
     queue->gone = ident.flags & BT_IDF_GONE;
     if (queue->gone && known)
         return; // what it was stays known
-    queue->flags = ident.flags;
+    queue->end_only = queue->gone;
+    queue->flags = ident.flags & ~BT_IDF_GONE;
     queue->set_id = ident.set_id;
     if (ident.dev)
         queue->dev = ident.dev;
@@ -97,7 +113,8 @@ void Topology::apply_hctx(const bt_ident_rec &ident)
     hctx->gone = ident.flags & BT_IDF_GONE;
     if (hctx->gone && known)
         return; // what it was stays known
-    hctx->flags = ident.flags;
+    hctx->end_only = hctx->gone;
+    hctx->flags = ident.flags & ~BT_IDF_GONE;
     hctx->queue_id = ident.queue_id;
     hctx->hctx_num = ident.hctx_num;
     hctx->space_id = ident.space_id;
@@ -114,7 +131,8 @@ void Topology::apply_space(const bt_ident_rec &ident)
     space->gone = ident.flags & BT_IDF_GONE;
     if (space->gone && known)
         return; // what it was stays known
-    space->flags = ident.flags;
+    space->end_only = space->gone;
+    space->flags = ident.flags & ~BT_IDF_GONE;
     space->set_id = ident.set_id;
     space->depth = ident.depth;
     space->reserved = ident.reserved;
@@ -138,47 +156,39 @@ void Topology::merge(const Topology &later)
             if (from[i].known)
                 into[i] = from[i];
     };
-    // A piece of a recording may hold only a queue's end: keep what the earlier one knew of it.
-    const auto ends_only = [](const auto &info) { return info.gone && info.flags == 0; };
     Topology knows = later;
+    // A piece of a recording may hold only an object's end: keep what the earlier one knew of it.
+    const auto keep_before = [](auto &now, const auto &before) {
+        for (size_t i = 0; i < now.size() && i < before.size(); ++i)
+            if (now[i].known && now[i].end_only && before[i].known) {
+                now[i] = before[i];
+                now[i].gone = true;
+            }
+    };
+    keep_before(knows.queues_, queues_);
+    keep_before(knows.hctxs_, hctxs_);
+    keep_before(knows.spaces_, spaces_);
+    // Names and CPUs are told by JSON, once; ident records of a later piece do not repeat them.
     for (size_t i = 0; i < knows.queues_.size() && i < queues_.size(); ++i) {
         QueueInfo &now = knows.queues_[i];
         const QueueInfo &before = queues_[i];
-        if (!now.known || !before.known)
+        if (!now.known || !before.known || !now.name.empty())
             continue;
-        if (ends_only(now)) {
-            now = before;
-            now.gone = true;
-        } else if (now.name.empty()) {
-            now.name = before.name;
-            now.driver = before.driver;
-            now.scheduler = before.scheduler;
-            now.async_depth = before.async_depth;
-            now.lun_depth = before.lun_depth;
-            now.slaves = before.slaves;
-            now.holders = before.holders;
-        }
+        now.name = before.name;
+        now.driver = before.driver;
+        now.scheduler = before.scheduler;
+        now.async_depth = before.async_depth;
+        now.lun_depth = before.lun_depth;
+        now.slaves = before.slaves;
+        now.holders = before.holders;
     }
     for (size_t i = 0; i < knows.hctxs_.size() && i < hctxs_.size(); ++i) {
         HctxInfo &now = knows.hctxs_[i];
-        const HctxInfo &before = hctxs_[i];
-        if (!now.known || !before.known)
+        if (!now.known || !hctxs_[i].known || !now.cpus.empty())
             continue;
-        if (now.gone && now.queue_id == BT_NO_ID) {
-            now = before;
-            now.gone = true;
-        } else if (now.cpus.empty()) {
-            now.cpus = before.cpus;
-            now.nr_tags = before.nr_tags;
-            now.nr_reserved_tags = before.nr_reserved_tags;
-        }
-    }
-    for (size_t i = 0; i < knows.spaces_.size() && i < spaces_.size(); ++i) {
-        SpaceInfo &now = knows.spaces_[i];
-        if (now.known && spaces_[i].known && now.gone && now.depth == 0) {
-            now = spaces_[i];
-            now.gone = true;
-        }
+        now.cpus = hctxs_[i].cpus;
+        now.nr_tags = hctxs_[i].nr_tags;
+        now.nr_reserved_tags = hctxs_[i].nr_reserved_tags;
     }
     take(queues_, knows.queues_);
     take(hctxs_, knows.hctxs_);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Topology from the recorder's JSON. Input: the text of TraceInfo::topology_json. Output: Topology's tables.
-// Fields of the wrong type count as absent; ids may be null until an ident record is seen, then name, device number
-// and hctx_num say which is which.
+// Topology from the recorder's JSON. Input: the text of TraceInfo::topology_json. Output:
+// Topology's tables. Fields of the wrong type count as absent; ids may be null until an ident
+// record is seen, then name, device number and hctx_num say which is which.
 #include "model/topology.hpp"
 
 #include <algorithm>
@@ -16,7 +16,8 @@ namespace {
 using nlohmann::json;
 
 constexpr size_t max_pending_queues = 16384;
-constexpr size_t max_pending_hctxs = 65536; // more than any machine has; bounds what a broken file can take
+constexpr size_t max_pending_hctxs =
+    65536; // more than any machine has; bounds what a broken file can take
 
 const json *field(const json &object, const char *name)
 {
@@ -48,7 +49,8 @@ std::optional<uint32_t> number_field(const json &object, const char *name)
 uint16_t id_field(const json &object, const char *name)
 {
     const auto value = number_field(object, name);
-    return value && *value < max_ids ? static_cast<uint16_t>(*value) : static_cast<uint16_t>(BT_NO_ID);
+    return value && *value < max_ids ? static_cast<uint16_t>(*value)
+                                     : static_cast<uint16_t>(BT_NO_ID);
 }
 
 std::vector<std::string> names_field(const json &object, const char *name)
@@ -78,7 +80,8 @@ uint32_t dev_field(const json &object)
     const char *end = text.data() + text.size();
     const auto a = std::from_chars(text.data(), text.data() + colon, major);
     const auto b = std::from_chars(text.data() + colon + 1, end, minor);
-    if (a.ec != std::errc() || b.ec != std::errc() || b.ptr != end || major > 0xfff || minor > 0xfffff)
+    if (a.ec != std::errc() || b.ec != std::errc() || b.ptr != end || major > 0xfff ||
+        minor > 0xfffff)
         return 0;
     return major << 20 | minor;
 }

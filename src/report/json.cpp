@@ -12,8 +12,8 @@ namespace {
 
 using report::json_of; // overloads below would hide those of json_parts.hpp
 
-constexpr std::string_view kind_names[] = {"none",    "io",      "io_long", "task", "wait",
-                                           "dwait",   "restart", "run",     "arm",  "refuse",
+constexpr std::string_view kind_names[] = {"none",    "io",      "io_long", "task",  "wait",
+                                           "dwait",   "restart", "run",     "arm",   "refuse",
                                            "requeue", "batch",   "budget",  "other", "ident"};
 
 Json json_of(const RecordingInfo &r)
@@ -108,7 +108,7 @@ Json json_of(const OpenWait &w)
     return out;
 }
 
-template <typename List>
+template<typename List>
 Json list_of(const List &list)
 {
     Json out = Json::array();
@@ -122,7 +122,8 @@ void add_trust(Json &out, const Snapshot &s)
     out["books"] = json_of(s.books);
     Json damage = Json::array();
     for (const Damage &d : s.damage)
-        damage.push_back({{"offset_bytes", d.offset_bytes}, {"length_bytes", d.length_bytes}, {"what", d.what}});
+        damage.push_back(
+            {{"offset_bytes", d.offset_bytes}, {"length_bytes", d.length_bytes}, {"what", d.what}});
     out["damage"] = damage;
     Json notes = Json::array();
     for (const Note &n : s.notes)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// The report as JSON. Input: Snapshot. Output: one JSON document as include/blktag/report.schema.json describes it;
-// units stand in the names; null is "not measured".
+// The report as JSON. Input: Snapshot. Output: one JSON document as
+// include/blktag/report.schema.json describes it; units stand in the names; null is "not measured".
 #pragma once
 
 #include "blktag/snapshot.hpp"

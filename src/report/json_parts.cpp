@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Distributions, waits, sets, queues and hctxs to JSON. Input: parts of a Snapshot. Output: JSON values.
+// Distributions, waits, sets, queues and hctxs to JSON. Input: parts of a Snapshot. Output: JSON
+// values.
 #include "report/json_parts.hpp"
 
 namespace blktag::report {
@@ -8,7 +9,10 @@ namespace {
 
 using report::json_of; // overloads below would hide those of json_parts.hpp
 
-Json id_or_null(uint16_t id) { return id == BT_NO_ID ? Json() : Json(id); }
+Json id_or_null(uint16_t id)
+{
+    return id == BT_NO_ID ? Json() : Json(id);
+}
 
 Json json_of_gauge(const std::optional<SpaceGauge> &gauge)
 {
@@ -81,7 +85,8 @@ Json json_of(const HctxStats &h)
     Json counters = Json::object();
     for (unsigned i = 0; i < BT_NR_COUNTERS; ++i)
         if (counter_scope(static_cast<bt_counter>(i)) == 'H')
-            counters[std::string(counter_name(static_cast<bt_counter>(i)))] = json_of(h.counters.value[i]);
+            counters[std::string(counter_name(static_cast<bt_counter>(i)))] =
+                json_of(h.counters.value[i]);
     out["counters"] = counters;
     return out;
 }

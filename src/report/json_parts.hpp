@@ -16,7 +16,7 @@ using Json = nlohmann::ordered_json;
 // Bins are written for the whole and for queues; an hctx has the summary of its distributions.
 enum class Detail : uint8_t { bins, summary };
 
-template <typename T>
+template<typename T>
 Json json_of(const std::optional<T> &value)
 {
     return value ? Json(*value) : Json();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// JSON to text. Input and output: see json_text.hpp. Numbers and strings are written by nlohmann's dump, which knows
-// no locale.
+// JSON to text. Input and output: see json_text.hpp. Numbers and strings are written by nlohmann's
+// dump, which knows no locale.
 #include "report/json_text.hpp"
 
 #include <algorithm>
@@ -11,7 +11,10 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-bool plain(const Json &value) { return !value.is_object() && !value.is_array(); }
+bool plain(const Json &value)
+{
+    return !value.is_object() && !value.is_array();
+}
 
 bool one_line(const Json &array)
 {

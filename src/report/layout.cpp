@@ -31,13 +31,28 @@ std::string cut(std::string_view text, size_t columns)
     return columns == 0 ? std::string() : out + "~";
 }
 
+// A number and its unit stay on one line.
+bool belongs_to_number(std::string_view before, std::string_view word)
+{
+    static constexpr std::string_view units[] = {"ns",  "us",  "ms",  "s",   "%",    "B",
+                                                 "KiB", "MiB", "GiB", "TiB", "MB/s", "IOPS"};
+    word = word.substr(0, word.find_last_not_of(",;:)") + 1);
+    return !before.empty() && before.back() >= '0' && before.back() <= '9' &&
+           std::find(std::begin(units), std::end(units), word) != std::end(units);
+}
+
 std::vector<std::string_view> words_of(std::string_view text)
 {
     std::vector<std::string_view> words;
     while (!text.empty()) {
         const size_t space = std::min(text.find(' '), text.size());
-        if (space != 0)
-            words.push_back(text.substr(0, space));
+        const std::string_view word = text.substr(0, space);
+        if (!words.empty() && belongs_to_number(words.back(), word) &&
+            words.back().data() + words.back().size() + 1 == word.data())
+            words.back() =
+                std::string_view(words.back().data(), words.back().size() + 1 + word.size());
+        else if (space != 0)
+            words.push_back(word);
         text.remove_prefix(std::min(space + 1, text.size()));
     }
     return words;
@@ -114,9 +129,9 @@ void Table::fit(std::vector<size_t> &width, size_t &gap)
         if (columns_[c].flexible && width[c] > least_flexible)
             width[c] -= std::min(total() - page_columns, width[c] - least_flexible);
     while (total() > page_columns) {
-        const auto at = std::max_element(columns_.begin(), columns_.end(), [](const Column &a, const Column &b) {
-            return a.optional < b.optional;
-        });
+        const auto at = std::max_element(
+            columns_.begin(), columns_.end(),
+            [](const Column &a, const Column &b) { return a.optional < b.optional; });
         if (at == columns_.end() || at->optional == 0)
             return; // Page::line cuts the rest
         const auto column = static_cast<size_t>(at - columns_.begin());
@@ -139,10 +154,13 @@ void Table::print(Page &page)
         }
         page.line(out);
     };
-    if (std::any_of(columns_.begin(), columns_.end(), [](const Column &c) { return !c.title.empty(); }))
+    if (std::any_of(columns_.begin(), columns_.end(),
+                    [](const Column &c) { return !c.title.empty(); }))
         print_row([&](size_t c) { return std::string_view(columns_[c].title); });
     for (const auto &row : rows_)
-        print_row([&](size_t c) { return c < row.size() ? std::string_view(row[c]) : std::string_view(); });
+        print_row([&](size_t c) {
+            return c < row.size() ? std::string_view(row[c]) : std::string_view();
+        });
 }
 
 std::string count_text(std::optional<uint64_t> value)
@@ -177,7 +195,10 @@ std::string percent_text(uint64_t part, uint64_t whole)
     return fmt::format("{:.1f} %", percent);
 }
 
-std::string size_text(uint64_t bytes) { return base::format_bytes(bytes); }
+std::string size_text(uint64_t bytes)
+{
+    return base::format_bytes(bytes);
+}
 
 std::string rate_text(double bytes_per_s)
 {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Parts of the text report; only for src/report. Input: Snapshot and its parts. Output: lines on a Page.
+// Parts of the text report; only for src/report. Input: Snapshot and its parts. Output: lines on a
+// Page.
 #pragma once
 
 #include "blktag/snapshot.hpp"
@@ -29,7 +30,8 @@ struct Silent {
 void print_head(Page &page, const Snapshot &snapshot);
 void print_totals(Page &page, const Snapshot &snapshot);
 void print_set(Page &page, const Snapshot &snapshot, const SetStats &set);
-void print_queue(Page &page, const Snapshot &snapshot, const QueueStats &queue, const TextOptions &options);
+void print_queue(Page &page, const Snapshot &snapshot, const QueueStats &queue,
+                 const TextOptions &options);
 void print_waits(Page &page, const QueueStats &queue, Silent &silent);
 void print_latency(Page &page, const Latency &latency, size_t indent);
 void print_operations(Page &page, const std::vector<OpStats> &ops, size_t indent);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Tag sets and queues in the text report: identity, pools, hctxs, waits by cause. Input: SetStats, QueueStats. Output:
-// lines.
+// Tag sets and queues in the text report: identity, pools, hctxs, waits by cause. Input: SetStats,
+// QueueStats. Output: lines.
 #include "base/units.hpp"
 #include "report/text_parts.hpp"
 
@@ -85,7 +85,9 @@ Pool pool_of(const Snapshot &snapshot, const HctxStats &hctx)
 std::vector<std::string> wait_cells(const Totals &totals, const Waits &waits)
 {
     const bool none = waits.count && *waits.count == 0 && waits.time.count == 0;
-    const auto time = [&](std::optional<uint64_t> value) { return none ? "" : duration_text(value); };
+    const auto time = [&](std::optional<uint64_t> value) {
+        return none ? "" : duration_text(value);
+    };
     return {count_text(totals.gets),
             count_text(waits.count),
             totals.gets && waits.count ? percent_text(*waits.count, *totals.gets) : "-",
@@ -100,11 +102,21 @@ bool silent_hctx(const HctxStats &hctx)
            hctx.waits.time.count == 0 && !hctx.latency && hctx.totals.runs.value_or(0) == 0;
 }
 
-void print_hctxs(Page &page, const Snapshot &snapshot, const QueueStats &queue, const TextOptions &options)
+void print_hctxs(Page &page, const Snapshot &snapshot, const QueueStats &queue,
+                 const TextOptions &options)
 {
     page.gap();
-    Table table(2, {{"hctx", false, true}, {"tags", false, false, 2}, {"depth"}, {"held"}, {"peak"},
-                    {"gets"}, {"waits"}, {"share"}, {"p50"}, {"p99", true, false, 1}, {"max"}});
+    Table table(2, {{"hctx", false, true},
+                    {"tags", false, false, 2},
+                    {"depth"},
+                    {"held"},
+                    {"peak"},
+                    {"gets"},
+                    {"waits"},
+                    {"share"},
+                    {"p50"},
+                    {"p99", true, false, 1},
+                    {"max"}});
     size_t shown = 0;
     size_t quiet = 0;
     for (const HctxStats &hctx : queue.hctxs) {
@@ -115,13 +127,14 @@ void print_hctxs(Page &page, const Snapshot &snapshot, const QueueStats &queue, 
         if (++shown > options.max_hctxs)
             continue;
         const Pool pool = pool_of(snapshot, hctx);
-        std::string name = hctx.hctx_num == BT_NO_ID ? hctx.label : fmt::format("{}", hctx.hctx_num);
+        std::string name =
+            hctx.hctx_num == BT_NO_ID ? hctx.label : fmt::format("{}", hctx.hctx_num);
         if (hctx.type == "read" || hctx.type == "poll")
             name += " " + hctx.type;
-        std::vector<std::string> cells{
-            name, pool.name, pool.depth ? fmt::format("{}", *pool.depth) : "-",
-            pool.gauge ? mean_text(pool.gauge->held_mean) : "-",
-            pool.gauge ? fmt::format("{}", pool.gauge->held_peak) : "-"};
+        std::vector<std::string> cells{name, pool.name,
+                                       pool.depth ? fmt::format("{}", *pool.depth) : "-",
+                                       pool.gauge ? mean_text(pool.gauge->held_mean) : "-",
+                                       pool.gauge ? fmt::format("{}", pool.gauge->held_peak) : "-"};
         for (std::string &cell : wait_cells(hctx.totals, hctx.waits))
             cells.push_back(std::move(cell));
         table.row(std::move(cells));
@@ -129,7 +142,8 @@ void print_hctxs(Page &page, const Snapshot &snapshot, const QueueStats &queue, 
     if (!table.empty())
         table.print(page);
     if (shown > options.max_hctxs)
-        page.line(fmt::format("  and {} more hctxs (--json has them all)", shown - options.max_hctxs));
+        page.line(
+            fmt::format("  and {} more hctxs (--json has them all)", shown - options.max_hctxs));
     if (quiet != 0)
         page.line(fmt::format("  {} hctx{} without a request", quiet, quiet == 1 ? "" : "s"));
 }
@@ -143,7 +157,8 @@ void add_cause_rows(Table &table, const Waits &waits, std::string_view prefix)
         const auto which = static_cast<bt_cause>(i);
         table.row({fmt::format("{}{}", prefix, cause_name(which)),
                    count_text(cause.count ? cause.count : std::optional(cause.time.count)),
-                   duration_text(cause.time.quantile_ns(0.5)), duration_text(cause.time.quantile_ns(0.99)),
+                   duration_text(cause.time.quantile_ns(0.5)),
+                   duration_text(cause.time.quantile_ns(0.99)),
                    duration_text(cause.time.quantile_ns(1)),
                    cause.at_longest ? moment_text(which, *cause.at_longest) : "not recorded"});
     }
@@ -176,20 +191,22 @@ std::string moment_text(bt_cause cause, const WaitMoment &m)
 
 bool idle(const QueueStats &queue)
 {
-    const auto zero = [](std::optional<uint64_t> value) { return value.value_or(0) == 0; };
+    const auto zero = [](std::optional<uint64_t> value) {
+        return value.value_or(0) == 0;
+    };
     return zero(queue.totals.gets) && zero(queue.totals.issued) && zero(queue.totals.completed) &&
            zero(queue.totals.runs) && zero(queue.totals.budget_refused) && !queue.latency &&
-           queue.waits.time.count == 0 && queue.waits.open == 0 && queue.dispatch_waits.time.count == 0 &&
-           std::all_of(queue.other.begin(), queue.other.end(), [&](const OtherWaits &o) {
-               return zero(o.count) && o.time.count == 0;
-           });
+           queue.waits.time.count == 0 && queue.waits.open == 0 &&
+           queue.dispatch_waits.time.count == 0 &&
+           std::all_of(queue.other.begin(), queue.other.end(),
+                       [&](const OtherWaits &o) { return zero(o.count) && o.time.count == 0; });
 }
 
 void print_set(Page &page, const Snapshot &snapshot, const SetStats &set)
 {
-    const bool used = std::any_of(snapshot.queues.begin(), snapshot.queues.end(), [&](const QueueStats &q) {
-        return q.set_id == set.set_id && !idle(q);
-    });
+    const bool used =
+        std::any_of(snapshot.queues.begin(), snapshot.queues.end(),
+                    [&](const QueueStats &q) { return q.set_id == set.set_id && !idle(q); });
     const bool held = std::any_of(set.spaces.begin(), set.spaces.end(), [](const SpaceStats &s) {
         return s.gauge && s.gauge->held_peak != 0;
     });
@@ -197,8 +214,16 @@ void print_set(Page &page, const Snapshot &snapshot, const SetStats &set)
         return;
     page.gap();
     print_set_head(page, set);
-    Table table(2, {{"tags of", false, true}, {"kind", false}, {"depth"}, {"held"}, {"first"}, {"peak"},
-                    {"full"}, {"in flight"}, {"peak", true, false, 2}, {"oldest", true, false, 1}});
+    Table table(2, {{"tags of", false, true},
+                    {"kind", false},
+                    {"depth"},
+                    {"held"},
+                    {"first"},
+                    {"peak"},
+                    {"full"},
+                    {"in flight"},
+                    {"peak", true, false, 2},
+                    {"oldest", true, false, 1}});
     constexpr size_t max_spaces = 16;
     size_t more = 0;
     for (const SpaceStats &space : set.spaces) {
@@ -207,11 +232,14 @@ void print_set(Page &page, const Snapshot &snapshot, const SetStats &set)
             continue;
         }
         const SpaceGauge *g = space.gauge ? &*space.gauge : nullptr;
-        const auto if_gauge = [g](const auto &text) { return g ? text(*g) : std::string("-"); };
-        const std::string of = space.hctxs.empty()       ? fmt::format("space#{}", space.space_id)
-                               : space.hctxs.size() == 1 ? space.hctxs[0]
-                                                         : fmt::format("{} and {} more", space.hctxs[0],
-                                                                       space.hctxs.size() - 1);
+        const auto if_gauge = [g](const auto &text) {
+            return g ? text(*g) : std::string("-");
+        };
+        const std::string of =
+            space.hctxs.empty() ? fmt::format("space#{}", space.space_id)
+            : space.hctxs.size() == 1
+                ? space.hctxs[0]
+                : fmt::format("{} and {} more", space.hctxs[0], space.hctxs.size() - 1);
         std::string depth = space.depth ? fmt::format("{}", *space.depth) : "-";
         if (space.reserved_depth.value_or(0) != 0)
             depth += fmt::format("+{}", *space.reserved_depth);
@@ -223,7 +251,8 @@ void print_set(Page &page, const Snapshot &snapshot, const SetStats &set)
                    if_gauge([](auto &v) { return mean_text(v.in_flight_mean); }),
                    if_gauge([](auto &v) { return fmt::format("{}", v.in_flight_peak); }),
                    if_gauge([](auto &v) {
-                       return v.oldest_held_ns ? base::format_duration(v.oldest_held_ns) : std::string("-");
+                       return v.oldest_held_ns ? base::format_duration(v.oldest_held_ns)
+                                               : std::string("-");
                    })});
     }
     table.print(page);
@@ -233,7 +262,11 @@ void print_set(Page &page, const Snapshot &snapshot, const SetStats &set)
 
 void print_waits(Page &page, const QueueStats &queue, Silent &silent)
 {
-    Table table(2, {{"waits by cause", false}, {"count"}, {"p50"}, {"p99"}, {"max"},
+    Table table(2, {{"waits by cause", false},
+                    {"count"},
+                    {"p50"},
+                    {"p99"},
+                    {"max"},
                     {"at the longest", false}});
     add_cause_rows(table, queue.waits, "submit_wait ");
     add_cause_rows(table, queue.dispatch_waits, "dispatch_wait ");
@@ -244,30 +277,37 @@ void print_waits(Page &page, const QueueStats &queue, Silent &silent)
     if (queue.waits.count.value_or(0) == 0 && queue.waits.time.count == 0)
         silent.add(queue.waits.count.has_value(), "submit_waits");
     else
-        page.item("", fmt::format("all submit_waits took {}, of which {} woken but not yet running; {} ended "
-                                  "on another hctx",
-                                  duration_text(queue.waits.total_ns),
-                                  duration_text(queue.counters.get(BT_C_submit_runnable_ns)),
-                                  count_text(queue.counters.get(BT_C_waits_moved))),
-                  2, 0);
+        page.item(
+            "",
+            fmt::format("all submit_waits took {}, of which {} woken but not yet running; {} ended "
+                        "on another hctx",
+                        duration_text(queue.waits.total_ns),
+                        duration_text(queue.counters.get(BT_C_submit_runnable_ns)),
+                        count_text(queue.counters.get(BT_C_waits_moved))),
+            2, 0);
     if (queue.dispatch_waits.count.value_or(0) == 0 && queue.dispatch_waits.time.count == 0)
         silent.add(queue.dispatch_waits.count.has_value(), "dispatch_waits");
     else
-        page.item("", fmt::format("{} dispatch_waits took {}", count_text(queue.dispatch_waits.count),
-                                  duration_text(queue.dispatch_waits.total_ns)),
+        page.item("",
+                  fmt::format("{} dispatch_waits took {}", count_text(queue.dispatch_waits.count),
+                              duration_text(queue.dispatch_waits.total_ns)),
                   2, 0);
     const auto nowait = queue.counters.get(BT_C_nowait_fails);
     const auto won = queue.counters.get(BT_C_retries_won);
     if (nowait.value_or(0) != 0 || won.value_or(0) != 0)
-        page.item("", fmt::format("without sleeping: {} allocations failed (nowait), {} won at a second try",
-                                  count_text(nowait), count_text(won)),
-                  2, 0);
+        page.item(
+            "",
+            fmt::format("without sleeping: {} allocations failed (nowait), {} won at a second try",
+                        count_text(nowait), count_text(won)),
+            2, 0);
 }
 
-void print_queue(Page &page, const Snapshot &snapshot, const QueueStats &queue, const TextOptions &options)
+void print_queue(Page &page, const Snapshot &snapshot, const QueueStats &queue,
+                 const TextOptions &options)
 {
     page.gap();
-    page.line(fmt::format("QUEUE {}{}", queue.name, queue.dev.empty() ? "" : " (" + queue.dev + ")"));
+    page.line(
+        fmt::format("QUEUE {}{}", queue.name, queue.dev.empty() ? "" : " (" + queue.dev + ")"));
     print_identity(page, queue);
     print_hctxs(page, snapshot, queue, options);
     Silent silent;

@@ -17,7 +17,7 @@ bool take(std::span<const uint8_t> &bytes, size_t size, std::span<const uint8_t>
     return true;
 }
 
-void add_plane(std::span<const uint8_t> plane, unsigned at, std::vector<uint64_t> &values)
+void add_plane(std::span<const uint8_t> plane, unsigned at, Raw<uint64_t> &values)
 {
     uint64_t *out = values.data();
     const uint8_t *in = plane.data();
@@ -26,7 +26,7 @@ void add_plane(std::span<const uint8_t> plane, unsigned at, std::vector<uint64_t
         out[i] |= static_cast<uint64_t>(in[i]) << at;
 }
 
-void set_plane(std::span<const uint8_t> plane, unsigned at, std::vector<uint64_t> &values)
+void set_plane(std::span<const uint8_t> plane, unsigned at, Raw<uint64_t> &values)
 {
     uint64_t *out = values.data();
     const uint8_t *in = plane.data();

@@ -58,7 +58,7 @@ struct Column {
     uint16_t id = 0;
     Encoding encoding = Encoding::constant;
     uint64_t base = 0;            // constant: the value; delta: what the first difference is added to
-    std::vector<uint64_t> values; // planes, delta, stream, dictionary
+    Raw<uint64_t> values; // planes, delta, stream, dictionary
 };
 
 // Walks a head. Every size is checked against what is there; nothing is allocated beyond the block's record count.

@@ -143,35 +143,38 @@ bool IoDecoder::plain_columns(std::span<bt_io_long> out)
     return fits;
 }
 
-bool IoDecoder::rows(std::span<bt_io_long> out)
+// All that is stored for every row. Rows are made one after another and written once.
+bool IoDecoder::rows(std::vector<bt_io_long> &out)
 {
-    View index;
-    if (!view(IO_INDEX, index))
+    View index, step_ns, put, complete, issue, present, bytes, tag, sched_tag, sector;
+    if (!view(IO_INDEX, index) || !view(IO_TS, step_ns) || !view(IO_TO_PUT_NS, put) ||
+        !view(IO_TO_COMPLETE_NS, complete) || !view(IO_TO_ISSUE_NS, issue) ||
+        !view(IO_PRESENT, present) || !view(IO_BYTES, bytes) || !view(IO_TAG, tag) ||
+        !view(IO_SCHED_TAG, sched_tag) || !view(IO_SECTOR, sector))
         return false;
-    for (size_t i = 0; i < out.size(); i++)
-        out[i] = prototypes_[index[i]];
-    return plain_columns(out) && places(out) && stamps(out);
-}
-
-bool IoDecoder::places(std::span<bt_io_long> out)
-{
-    View bytes, tag, sched_tag, sector;
-    if (!view(IO_BYTES, bytes) || !view(IO_TAG, tag) || !view(IO_SCHED_TAG, sched_tag))
-        return false;
-    uint64_t too_large = 0;
-    for (size_t i = 0; i < out.size(); i++) {
+    const bool moving = columns_[IO_TS].encoding == Encoding::delta;
+    uint64_t ts_ns = moving ? columns_[IO_TS].base : 0;
+    uint64_t rare = 0, too_large = 0;
+    const size_t from = out.size();
+    out.reserve(from + count_);
+    for (size_t i = 0; i < count_; i++) {
+        bt_io_long io = prototypes_[index[i]];
+        ts_ns = moving ? ts_ns + step_ns[i] : step_ns[i];
+        io.h.ts_ns = ts_ns;
+        rare |= present[i] ^ usual_stamps;
+        set_stamps(io, static_cast<uint8_t>(present[i]), {put[i], complete[i], issue[i]});
+        io.start_ns = io.get_ns;
         too_large |= bytes[i] >> 32 | tag[i] >> 16 | sched_tag[i] >> 16;
-        out[i].bytes = static_cast<uint32_t>(bytes[i]);
-        out[i].tag = static_cast<uint16_t>(tag[i]);
-        out[i].sched_tag = static_cast<uint16_t>(sched_tag[i]);
+        io.bytes = static_cast<uint32_t>(bytes[i]);
+        io.tag = static_cast<uint16_t>(tag[i]);
+        io.sched_tag = static_cast<uint16_t>(sched_tag[i]);
+        io.sector = sector[i]; // for streams: the distance, until streams()
+        out.push_back(io);
     }
-    if (seen_[IO_SECTOR] && columns_[IO_SECTOR].encoding == Encoding::stream)
-        return too_large == 0 && streams(out);
-    if (!view(IO_SECTOR, sector))
-        return false;
-    for (size_t i = 0; i < out.size(); i++)
-        out[i].sector = sector[i];
-    return too_large == 0;
+    const std::span<bt_io_long> made = std::span(out).subspan(from);
+    const bool streamed = seen_[IO_SECTOR] && columns_[IO_SECTOR].encoding == Encoding::stream;
+    return too_large == 0 && plain_columns(made) && (!streamed || streams(made)) &&
+           (rare == 0 || rare_stamps(made, present));
 }
 
 bool IoDecoder::streams(std::span<bt_io_long> out)
@@ -180,7 +183,7 @@ bool IoDecoder::streams(std::span<bt_io_long> out)
     if (!seen_[IO_STREAM_START])
         return false;
     if (start.encoding == Encoding::dictionary)
-        end_ = start.values;
+        end_.assign(start.values.begin(), start.values.end());
     else if (start.encoding == Encoding::constant)
         end_.assign(entries_, start.base);
     else
@@ -188,34 +191,12 @@ bool IoDecoder::streams(std::span<bt_io_long> out)
     View index;
     if (!view(IO_INDEX, index))
         return false;
-    const std::vector<uint64_t> &distances = columns_[IO_SECTOR].values;
     for (size_t i = 0; i < out.size(); i++) {
         uint64_t &end = end_[index[i]];
-        out[i].sector = end + unzigzag(distances[i]);
+        out[i].sector = end + unzigzag(out[i].sector);
         end = out[i].sector + (out[i].bytes >> 9);
     }
     return true;
-}
-
-bool IoDecoder::stamps(std::span<bt_io_long> out)
-{
-    View step_ns, put, complete, issue, present;
-    if (!view(IO_TS, step_ns) || !view(IO_TO_PUT_NS, put) || !view(IO_TO_COMPLETE_NS, complete) ||
-        !view(IO_TO_ISSUE_NS, issue) || !view(IO_PRESENT, present))
-        return false;
-    const bool moving = columns_[IO_TS].encoding == Encoding::delta;
-    uint64_t ts_ns = moving ? columns_[IO_TS].base : 0;
-    uint64_t rare = 0;
-    for (size_t i = 0; i < out.size(); i++) {
-        bt_io_long &io = out[i];
-        ts_ns = moving ? ts_ns + step_ns[i] : step_ns[i];
-        io.h.ts_ns = ts_ns;
-        rare |= present[i] ^ usual_stamps;
-        set_stamps(io, static_cast<uint8_t>(present[i]), {put[i], complete[i], issue[i]});
-        io.start_ns = io.get_ns;
-        io.insert_ns = io.refused_ns = 0;
-    }
-    return rare == 0 || rare_stamps(out, present);
 }
 
 bool IoDecoder::rare_stamps(std::span<bt_io_long> out, const View &present)
@@ -256,8 +237,7 @@ bool IoDecoder::decode(ColumnReader &reader, ColumnReader::Block &block,
     if (!read_columns(reader, block) || !check_counts() || !prototypes())
         return false;
     const size_t from = out.size();
-    out.resize(from + count_);
-    if (rows(std::span(out).subspan(from)))
+    if (rows(out))
         return true;
     out.resize(from);
     return false;

@@ -31,16 +31,14 @@ class IoDecoder {
     bool check_counts();
     bool view(IoColumn id, View &out);
     bool prototypes();
-    bool rows(std::span<bt_io_long> out);
+    bool rows(std::vector<bt_io_long> &out);
     bool plain_columns(std::span<bt_io_long> out);
-    bool stamps(std::span<bt_io_long> out);
     bool rare_stamps(std::span<bt_io_long> out, const View &present);
-    bool places(std::span<bt_io_long> out);
     bool streams(std::span<bt_io_long> out);
 
     std::array<Column, known_columns> columns_;
     std::array<bool, known_columns> seen_{};
-    std::array<std::vector<uint64_t>, known_columns> expanded_; // dictionary columns by row
+    std::array<Raw<uint64_t>, known_columns> expanded_; // dictionary columns by row
     Column other_;
     std::vector<bt_io_long> prototypes_;
     std::vector<uint64_t> end_;

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // io records to columns: one pass over the rows fills narrow arrays, then each becomes planes.
 #include "store/io_encode.hpp"
-#include "store/io_stamps.hpp"
 
 #include <algorithm>
 #include <bit>
@@ -62,22 +61,27 @@ IoEncoder::IoEncoder() : slots_(hash_slots), rows_(std::make_unique_for_overwrit
 }
 
 // The dictionary index of a combination, made where it is new. max_dictionary where there is no room for it.
-inline uint32_t IoEncoder::entry_of(const Key &key, uint64_t sector)
+inline uint32_t IoEncoder::entry_of(const Key &key, uint64_t sector, const Key *keys,
+                                    const uint16_t *slots)
 {
     uint64_t hash = (key.task + std::rotl(key.rest, 32)) * 0x9e3779b97f4a7c15;
     hash = (hash ^ key.place) * 0xc2b2ae3d27d4eb4f >> hash_shift;
     for (;; hash = (hash + 1) % hash_slots) {
-        const uint32_t slot = slots_[hash];
-        if (slot == 0)
-            break;
-        const Key &found = keys_[slot - 1];
+        const uint32_t slot = slots[hash];
+        if (slot == 0) [[unlikely]]
+            return new_entry(key, hash, sector);
+        const Key &found = keys[slot - 1];
         if (((found.task ^ key.task) | (found.place ^ key.place) | (found.rest ^ key.rest)) == 0)
             [[likely]]
             return slot - 1;
     }
+}
+
+[[gnu::noinline]] uint32_t IoEncoder::new_entry(const Key &key, uint64_t hash, uint64_t sector)
+{
     if (keys_.size() == max_dictionary)
         return max_dictionary;
-    keys_.push_back(key);
+    keys_.push_back(key); // never beyond what was reserved: pointers into it stay
     stream_start_.push_back(sector);
     slots_[hash] = static_cast<uint16_t>(keys_.size());
     return static_cast<uint32_t>(keys_.size() - 1);
@@ -93,10 +97,11 @@ void IoEncoder::rare_stamps(const bt_io_long &io, uint8_t present)
         refused_.push_back(io.refused_ns - io.get_ns);
 }
 
-void IoEncoder::long_steps(size_t row, const uint64_t (&steps)[NR_STEPS])
+[[gnu::noinline]] void IoEncoder::long_steps(size_t row, uint64_t step_ns, StampSteps steps)
 {
+    const uint64_t by_step[NR_STEPS] = {step_ns, steps.put, steps.complete, steps.issue};
     for (uint8_t step = 0; step < NR_STEPS; step++) {
-        if (const auto high = static_cast<uint32_t>(steps[step] >> 32))
+        if (const auto high = static_cast<uint32_t>(by_step[step] >> 32))
             long_.push_back({static_cast<Step>(step), static_cast<uint32_t>(row), high});
     }
 }
@@ -115,36 +120,38 @@ size_t IoEncoder::add(std::span<const bt_io_long> records)
     const size_t room = std::min(records.size(), capacity - count_);
     uint64_t before_ns = before_ts_ns_;
     Rows &rows = *rows_;
+    const Key *const keys = keys_.data();
+    const uint16_t *const slots = slots_.data();
+    const size_t from = count_;
     size_t taken = 0;
     for (; taken < room; taken++) {
         const bt_io_long &io = records[taken];
-        const size_t row = count_ + taken;
+        const size_t row = from + taken;
         const uint8_t present = present_stamps(io);
         const Key key{io.tid | uint64_t{io.h.cpu & 0xffff} << 32 | uint64_t{present} << 48,
                       load_word(&io.hctx_id) & place_mask, load_word(&io.submit_cpu)};
-        const uint32_t entry = entry_of(key, io.sector);
+        const uint32_t entry = entry_of(key, io.sector, keys, slots);
         if (entry == max_dictionary) [[unlikely]]
             break;
-        uint64_t steps[NR_STEPS] = {io.h.ts_ns - before_ns, io.h.ts_ns - io.complete_ns,
-                                    io.complete_ns - io.issue_ns, io.issue_ns - io.get_ns};
+        const uint64_t step_ns = io.h.ts_ns - before_ns;
+        StampSteps steps{io.h.ts_ns - io.complete_ns, io.complete_ns - io.issue_ns,
+                         io.issue_ns - io.get_ns};
         if (present != usual_stamps) [[unlikely]] {
-            const StampSteps some = steps_of(io);
-            steps[TO_PUT] = some.put;
-            steps[TO_COMPLETE] = some.complete;
-            steps[TO_ISSUE] = some.issue;
+            steps = steps_of(io);
             rare_stamps(io, present);
         }
-        if ((steps[TO_TS] | steps[TO_PUT] | steps[TO_COMPLETE] | steps[TO_ISSUE]) >> 32)
-            [[unlikely]] {
-            long_steps(row, steps);
+        if ((step_ns | steps.put | steps.complete | steps.issue) >> 32) [[unlikely]] {
+            long_steps(row, step_ns, steps);
             before_ts_ns_ = before_ns;
             if (io.h.ts_ns < before_ns)
                 backwards(io.h.ts_ns);
         }
         before_ns = io.h.ts_ns;
         rows.index[row] = static_cast<uint16_t>(entry);
-        for (unsigned step = 0; step < NR_STEPS; step++)
-            rows.steps[step][row] = static_cast<uint32_t>(steps[step]);
+        rows.steps[TO_TS][row] = static_cast<uint32_t>(step_ns);
+        rows.steps[TO_PUT][row] = static_cast<uint32_t>(steps.put);
+        rows.steps[TO_COMPLETE][row] = static_cast<uint32_t>(steps.complete);
+        rows.steps[TO_ISSUE][row] = static_cast<uint32_t>(steps.issue);
         rows.sector[row] = io.sector;
         rows.bytes[row] = io.bytes;
         rows.tag[row] = io.tag;

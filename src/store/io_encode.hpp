@@ -7,6 +7,7 @@
 #pragma once
 
 #include "store/columns.hpp"
+#include "store/io_stamps.hpp"
 
 #include "blktag/records.hpp"
 
@@ -54,8 +55,9 @@ class IoEncoder {
         uint16_t sched_tag[capacity];
     };
 
-    uint32_t entry_of(const Key &key, uint64_t sector);
-    void long_steps(size_t row, const uint64_t (&steps)[NR_STEPS]);
+    uint32_t entry_of(const Key &key, uint64_t sector, const Key *keys, const uint16_t *slots);
+    uint32_t new_entry(const Key &key, uint64_t hash, uint64_t sector);
+    void long_steps(size_t row, uint64_t step_ns, StampSteps steps);
     void rare_stamps(const bt_io_long &io, uint8_t present);
     void backwards(uint64_t ts_ns);
     void put_step(uint16_t id, Step step, ColumnWriter &out);

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Golden reports. Input: report/*.case (a readable trace, a subset of the JSON, the whole text). Output: test results.
+// Golden reports. Input: report/*.case (a readable trace, a subset of the JSON, the whole text).
+// Output: test results.
 //
-// JSON is compared as a subset: what the case names must be there and equal; arrays must have the same length.
-// Numbers compare as numbers. The text must be the same to the byte, and no line is wider than 80 columns.
+// JSON is compared as a subset: what the case names must be there and equal; arrays must have the
+// same length. Numbers compare as numbers. The text must be the same to the byte, and no line is
+// wider than 80 columns.
 #include "agg/make_snapshot.hpp"
 #include "base/text.hpp"
 #include "report/json.hpp"
@@ -60,7 +62,8 @@ std::string missing(const json &part, const json &whole, const std::string &path
         if (part.size() != whole.size())
             return path + ": length " + std::to_string(whole.size());
         for (size_t i = 0; i < part.size(); ++i)
-            if (std::string found = missing(part[i], whole[i], path + "[" + std::to_string(i) + "]");
+            if (std::string found =
+                    missing(part[i], whole[i], path + "[" + std::to_string(i) + "]");
                 !found.empty())
                 return found;
         return {};
@@ -77,10 +80,13 @@ TEST_P(Golden, matches)
     agg::Aggregate aggregate;
     aggregate.start(trace.info);
     aggregate.add(trace.batch);
-    const Snapshot snapshot = agg::make_snapshot(aggregate, {trace.info, trace.books, trace.damage});
+    const Snapshot snapshot =
+        agg::make_snapshot(aggregate, {trace.info, trace.books, trace.damage});
     const std::string json_text = report::json_report(snapshot);
-    if (const char *folder = std::getenv("BLKTAG_TEST_JSON_DIR")) // report_schema.test.py validates them
-        std::ofstream(std::filesystem::path(folder) / (GetParam().stem().string() + ".json")) << json_text;
+    if (const char *folder =
+            std::getenv("BLKTAG_TEST_JSON_DIR")) // report_schema.test.py validates them
+        std::ofstream(std::filesystem::path(folder) / (GetParam().stem().string() + ".json"))
+            << json_text;
     const json actual = json::parse(json_text);
     EXPECT_EQ(missing(json::parse(expected.json), actual, ""), "");
     const std::string text = report::text_report(snapshot);
@@ -93,7 +99,8 @@ TEST_P(Golden, matches)
 std::vector<std::filesystem::path> cases()
 {
     std::vector<std::filesystem::path> out;
-    for (const auto &entry : std::filesystem::directory_iterator(BLKTAG_SOURCE_DIR "/tests/golden/report"))
+    for (const auto &entry :
+         std::filesystem::directory_iterator(BLKTAG_SOURCE_DIR "/tests/golden/report"))
         if (entry.path().extension() == ".case")
             out.push_back(entry.path());
     std::sort(out.begin(), out.end());
@@ -101,6 +108,6 @@ std::vector<std::filesystem::path> cases()
 }
 
 INSTANTIATE_TEST_SUITE_P(report, Golden, testing::ValuesIn(cases()),
-                         [](const auto &info) { return info.param.stem().string(); });
+                         [](const auto &one) { return one.param.stem().string(); });
 
 } // namespace

@@ -5,6 +5,7 @@
 #include "decode/batch.hpp"
 
 #include <algorithm>
+#include <cstring>
 #include <random>
 #include <string>
 

@@ -80,17 +80,18 @@ uint64_t number(const std::string &text)
 
 // The keys of one line; every one must be used.
 class Fields {
-public:
+  public:
     Fields(const std::vector<std::string> &words, uint64_t moved_ns) : moved_ns_(moved_ns)
     {
         for (size_t i = 1; i < words.size(); ++i) {
             const size_t equals = words[i].find('=');
             if (equals == std::string::npos)
                 fail("key=value expected: " + words[i]);
-            values_[words[i].substr(0, equals)] = unquote(std::string_view(words[i]).substr(equals + 1));
+            values_[words[i].substr(0, equals)] =
+                unquote(std::string_view(words[i]).substr(equals + 1));
         }
     }
-    template <typename T>
+    template<typename T>
     void get(const char *key, T &into)
     {
         if (const std::string *text = find(key))
@@ -106,7 +107,7 @@ public:
         if (const std::string *text = find(key))
             into = *text;
     }
-    template <typename T>
+    template<typename T>
     void word(const char *key, T &into, const std::vector<std::string> &words)
     {
         const std::string *text = find(key);
@@ -118,14 +119,15 @@ public:
         if (text)
             into = static_cast<T>(number(*text));
     }
-    template <typename T>
+    template<typename T>
     void flags(T &into, const std::vector<std::string> &names)
     {
         const std::string *text = find("flags");
         if (!text)
             return;
         std::string rest = *text + ",";
-        for (size_t comma = 0; (comma = rest.find(',')) != std::string::npos; rest.erase(0, comma + 1)) {
+        for (size_t comma = 0; (comma = rest.find(',')) != std::string::npos;
+             rest.erase(0, comma + 1)) {
             const std::string name = rest.substr(0, comma);
             bool known = false;
             for (size_t bit = 0; bit < names.size(); ++bit)
@@ -151,7 +153,7 @@ public:
             fail("unknown key: " + key);
     }
 
-private:
+  private:
     const std::string *find(const std::string &key)
     {
         used_.insert(key);
@@ -163,16 +165,22 @@ private:
     uint64_t moved_ns_;
 };
 
-const std::vector<std::string> op_words{"read", "write", "flush", "discard", "write_zeroes", "zone", "drv", "other"};
-const std::vector<std::string> cause_words{"exhausted", "fair_share", "sched_depth", "reserved", "stuck"};
-const std::vector<std::string> status_words{"ok", "error", "resource", "dev_resource", "again", "unknown"};
-const std::vector<std::string> io_flags{"sync", "polled", "passthrough", "batch_get", "sched", "reserved", "unused",
-                                        "batch_put", "flush_seq", "partial", "fua", "waited", "orphan"};
+const std::vector<std::string> op_words{"read",         "write", "flush", "discard",
+                                        "write_zeroes", "zone",  "drv",   "other"};
+const std::vector<std::string> cause_words{"exhausted", "fair_share", "sched_depth", "reserved",
+                                           "stuck"};
+const std::vector<std::string> status_words{"ok",           "error", "resource",
+                                            "dev_resource", "again", "unknown"};
+const std::vector<std::string> io_flags{"sync",     "polled", "passthrough", "batch_get", "sched",
+                                        "reserved", "unused", "batch_put",   "flush_seq", "partial",
+                                        "fua",      "waited", "orphan"};
 const std::vector<std::string> wait_flags{"reserved", "sched", "won", "open", "moved"};
-const std::vector<std::string> ident_flags{"gone", "sched", "hctx_shared", "queue_shared", "blocking", "elevator",
-                                           "queue_rqs", "budget", "poll"};
-const std::vector<std::string> hgauge_flags{"stopped", "tag_active", "restart", "inactive", "dispatch", "run_pending",
-                                            "parked", "ctx_pending", "requeue", "quiesced", "frozen"};
+const std::vector<std::string> ident_flags{"gone",         "sched",    "hctx_shared",
+                                           "queue_shared", "blocking", "elevator",
+                                           "queue_rqs",    "budget",   "poll"};
+const std::vector<std::string> hgauge_flags{"stopped",  "tag_active",  "restart", "inactive",
+                                            "dispatch", "run_pending", "parked",  "ctx_pending",
+                                            "requeue",  "quiesced",    "frozen"};
 
 void parse_io(Fields &f, Batch &b)
 {
@@ -444,19 +452,43 @@ void parse_books(Fields &f, Books &books)
 using RecordParser = std::function<void(Fields &, Batch &)>;
 
 const std::map<std::string, RecordParser> record_parsers{
-    {"io", parse_io},           {"task", parse_task},       {"wait", parse_wait},
-    {"dwait", parse_dwait},     {"restart", parse_restart}, {"run", parse_run},
-    {"arm", parse_arm},         {"batch", parse_batch},     {"budget", parse_budget},
-    {"other", parse_other},     {"gauge", parse_gauge},     {"hgauge", parse_hgauge},
+    {"io", parse_io},
+    {"task", parse_task},
+    {"wait", parse_wait},
+    {"dwait", parse_dwait},
+    {"restart", parse_restart},
+    {"run", parse_run},
+    {"arm", parse_arm},
+    {"batch", parse_batch},
+    {"budget", parse_budget},
+    {"other", parse_other},
+    {"gauge", parse_gauge},
+    {"hgauge", parse_hgauge},
     {"counters", parse_counters},
-    {"refuse", [](Fields &f, Batch &b) { b.refusals.push_back(refuse_of(f)); }},
-    {"requeue", [](Fields &f, Batch &b) { b.requeues.push_back(refuse_of(f)); }},
-    {"queue", [](Fields &f, Batch &b) { parse_ident(f, b, BT_ID_QUEUE); }},
-    {"hctx", [](Fields &f, Batch &b) { parse_ident(f, b, BT_ID_HCTX); }},
-    {"space", [](Fields &f, Batch &b) { parse_ident(f, b, BT_ID_SPACE); }},
+    {"refuse",
+     [](Fields &f, Batch &b) {
+         b.refusals.push_back(refuse_of(f));
+     }},
+    {"requeue",
+     [](Fields &f, Batch &b) {
+         b.requeues.push_back(refuse_of(f));
+     }},
+    {"queue",
+     [](Fields &f, Batch &b) {
+         parse_ident(f, b, BT_ID_QUEUE);
+     }},
+    {"hctx",
+     [](Fields &f, Batch &b) {
+         parse_ident(f, b, BT_ID_HCTX);
+     }},
+    {"space",
+     [](Fields &f, Batch &b) {
+         parse_ident(f, b, BT_ID_SPACE);
+     }},
 };
 
-bool parse_header_line(const std::string &kind, const std::vector<std::string> &words, TraceText &trace)
+bool parse_header_line(const std::string &kind, const std::vector<std::string> &words,
+                       TraceText &trace)
 {
     std::vector<std::string> plain;
     for (size_t i = 1; i < words.size(); ++i)

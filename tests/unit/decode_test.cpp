@@ -5,6 +5,7 @@
 #include "decode/validate.hpp"
 #include "support/random_batch.hpp"
 
+#include <cstring>
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
@@ -122,7 +123,7 @@ TEST(Decode, impossible_values_are_refused)
 
 TEST(Decode, sizes_that_cannot_be_use_up_the_rest)
 {
-    for (const uint16_t size : {8, 20, 57}) {
+    for (const uint16_t size : {uint16_t{8}, uint16_t{20}, uint16_t{57}}) {
         Decoder decoder;
         Batch batch;
         std::vector<std::byte> bytes = bytes_of(short_io());

@@ -29,11 +29,14 @@ model::Topology topology_of(const std::string &text)
 
 TEST(Topology, JsonWithoutIdsIsMatchedByDeviceAndNumber)
 {
-    const model::Topology t = topology_of(
-        "topology {\"queues\":[{\"queue_id\":null,\"name\":\"sda\",\"dev\":\"8:0\",\"driver\":\"sd\",\"queue_depth\":32,"
-        "\"hctxs\":[{\"hctx_id\":null,\"hctx_num\":1,\"cpus\":[2,3],\"nr_tags\":34,\"nr_reserved_tags\":2}]}]}\n"
-        "queue id=4 set=1 major=8 minor=0 nr_requests=64 nr_hw_queues=2\n"
-        "hctx id=9 queue=4 num=1 space=0 type=poll\n");
+    const model::Topology t =
+        topology_of("topology "
+                    "{\"queues\":[{\"queue_id\":null,\"name\":\"sda\",\"dev\":\"8:0\",\"driver\":"
+                    "\"sd\",\"queue_depth\":32,"
+                    "\"hctxs\":[{\"hctx_id\":null,\"hctx_num\":1,\"cpus\":[2,3],\"nr_tags\":34,"
+                    "\"nr_reserved_tags\":2}]}]}\n"
+                    "queue id=4 set=1 major=8 minor=0 nr_requests=64 nr_hw_queues=2\n"
+                    "hctx id=9 queue=4 num=1 space=0 type=poll\n");
     ASSERT_NE(t.queue(4), nullptr);
     EXPECT_EQ(t.queue(4)->name, "sda");
     EXPECT_EQ(t.queue(4)->lun_depth, 32U);
@@ -55,8 +58,9 @@ TEST(Topology, UnknownIdsHaveLabels)
 
 TEST(Topology, AReturnedDeviceIsANewGeneration)
 {
-    model::Topology t = topology_of("topology {\"queues\":[{\"queue_id\":0,\"name\":\"sdb\",\"dev\":\"8:16\"}]}\n"
-                                    "queue id=0 set=0 major=8 minor=16\nqueue id=0 flags=gone\n");
+    model::Topology t =
+        topology_of("topology {\"queues\":[{\"queue_id\":0,\"name\":\"sdb\",\"dev\":\"8:16\"}]}\n"
+                    "queue id=0 set=0 major=8 minor=16\nqueue id=0 flags=gone\n");
     EXPECT_TRUE(t.apply_json("{\"queues\":[{\"queue_id\":2,\"name\":\"sdb\",\"dev\":\"8:16\"}]}"));
     EXPECT_EQ(t.queue_label(0), "sdb");
     EXPECT_EQ(t.queue_label(2), "sdb#2");
@@ -77,7 +81,8 @@ TEST(Topology, WrongJsonIsRefusedOrUsedAsFarAsItGoes)
     EXPECT_FALSE(t.apply_json(""));
     EXPECT_FALSE(t.apply_json("{\"queues\":3}"));
     EXPECT_FALSE(t.apply_json("{\"queues\":[4]}"));
-    EXPECT_TRUE(t.apply_json("{\"queues\":[{\"queue_id\":1,\"name\":7,\"nr_requests\":-3,\"dev\":\"x\",\"hctxs\":[null]}]}"));
+    EXPECT_TRUE(t.apply_json("{\"queues\":[{\"queue_id\":1,\"name\":7,\"nr_requests\":-3,\"dev\":"
+                             "\"x\",\"hctxs\":[null]}]}"));
     ASSERT_NE(t.queue(1), nullptr);
     EXPECT_EQ(t.queue(1)->nr_requests, std::nullopt);
     EXPECT_TRUE(t.apply_json("{\"queues\":[{\"queue_id\":99999,\"name\":\"a\"}]}"));
@@ -108,7 +113,8 @@ TEST(TaskTable, AReusedTidIsANewTask)
     const uint32_t fresh = tasks.apply(task_of(7, 2, 10 * s));
     EXPECT_NE(fresh, old);
     EXPECT_EQ(tasks.find(7, 5 * s), old) << "began before the new task was seen";
-    EXPECT_EQ(tasks.find(7, 10 * s - 100), fresh) << "the record comes a moment after the request began";
+    EXPECT_EQ(tasks.find(7, 10 * s - 100), fresh)
+        << "the record comes a moment after the request began";
     EXPECT_EQ(tasks.find(7, 11 * s), fresh);
 }
 
@@ -138,8 +144,8 @@ TEST(TaskTable, FullTableGivesNothingUntilSomeAreDropped)
 }
 
 RC_GTEST_PROP(Lifecycle, PartsSumToTheWholeWhateverTheStamps,
-              (uint64_t start, uint64_t get, uint64_t refused, uint64_t issue, uint64_t complete, uint64_t put,
-               uint16_t flags))
+              (uint64_t start, uint64_t get, uint64_t refused, uint64_t issue, uint64_t complete,
+               uint64_t put, uint16_t flags))
 {
     bt_io_long io{};
     io.start_ns = start;

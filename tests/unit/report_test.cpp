@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Layout, widths and forms of the reports. Input: tables and traces made here. Output: test results.
+// Layout, widths and forms of the reports. Input: tables and traces made here. Output: test
+// results.
 #include "agg/make_snapshot.hpp"
 #include "base/text.hpp"
 #include "report/json.hpp"
@@ -43,20 +44,33 @@ std::string monstrous()
 {
     const std::string name(200, 'n');
     const std::string big = "18446744073709551615";
-    std::string text = "info kernel=" + name + " host=" + name + " command=\"" + name + " x\" start=0 end=1s\n"
-                       "argv " + name + " " + name + "\nfilter " + name + "\n"
-                       "rung probe=" + name + " rung=kprobe why=" + name + "\n"
-                       "books produced=" + big + " recorded=" + big + " lost=" + big + "\n"
-                       "damage offset=" + big + " length=" + big + " what=" + name + "\n"
-                       "topology {\"queues\":[{\"queue_id\":0,\"name\":\"" + name + "\",\"driver\":\"" + name +
-                       "\",\"scheduler\":\"" + name + "\",\"slaves\":[\"" + name + "\"],\"set_id\":1}]}\n"
-                       "space id=0 set=1 depth=65535 reserved=65535\nhctx id=0 queue=0 num=0 space=0\n"
-                       "gauge ts=1s space=0 depth=65535 held=65535 in_flight=65535 oldest_get=1ns\n"
-                       "task ts=1 tid=4294967295 comm=\xe4\xb8\xad\xe4\xb8\xad\xe4\xb8\xad\xe4\xb8\xad\n"
-                       "io hctx=0 tid=4294967295 get=1 issue=2s complete=90000s put=99999s bytes=4294967295\n"
-                       "wait hctx=0 tid=4294967295 start=1 ts=99999s depth=4294967295 held=4294967295 cause=fair_share\n"
-                       "wait hctx=9 tid=4294967295 start=1 ts=99999s flags=open depth=4294967295 held=4294967295\n"
-                       "counters ts=1s hctx=0";
+    std::string text =
+        "info kernel=" + name + " host=" + name + " command=\"" + name +
+        " x\" start=0 end=1s\n"
+        "argv " +
+        name + " " + name + "\nfilter " + name +
+        "\n"
+        "rung probe=" +
+        name + " rung=kprobe why=" + name +
+        "\n"
+        "books produced=" +
+        big + " recorded=" + big + " lost=" + big +
+        "\n"
+        "damage offset=" +
+        big + " length=" + big + " what=" + name +
+        "\n"
+        "topology {\"queues\":[{\"queue_id\":0,\"name\":\"" +
+        name + "\",\"driver\":\"" + name + "\",\"scheduler\":\"" + name + "\",\"slaves\":[\"" +
+        name +
+        "\"],\"set_id\":1}]}\n"
+        "space id=0 set=1 depth=65535 reserved=65535\nhctx id=0 queue=0 num=0 space=0\n"
+        "gauge ts=1s space=0 depth=65535 held=65535 in_flight=65535 oldest_get=1ns\n"
+        "task ts=1 tid=4294967295 comm=\xe4\xb8\xad\xe4\xb8\xad\xe4\xb8\xad\xe4\xb8\xad\n"
+        "io hctx=0 tid=4294967295 get=1 issue=2s complete=90000s put=99999s bytes=4294967295\n"
+        "wait hctx=0 tid=4294967295 start=1 ts=99999s depth=4294967295 held=4294967295 "
+        "cause=fair_share\n"
+        "wait hctx=9 tid=4294967295 start=1 ts=99999s flags=open depth=4294967295 held=4294967295\n"
+        "counters ts=1s hctx=0";
     for (unsigned i = 0; i < BT_NR_COUNTERS; ++i)
         text += " " + std::string(counter_name(static_cast<bt_counter>(i))) + "=" + big;
     return text + "\n";
@@ -87,14 +101,16 @@ TEST(Text, ManyHctxsAreCutWithACount)
     for (int i = 0; i < 50; ++i)
         text += "hctx id=" + std::to_string(i) + " queue=0 num=" + std::to_string(i) +
                 " space=0\ncounters ts=1s hctx=" + std::to_string(i) + " gets_single=1\n";
-    const std::string out = report::text_report(snapshot_of("queue id=0 set=0 major=8\n" + text), {.max_hctxs = 10});
+    const std::string out =
+        report::text_report(snapshot_of("queue id=0 set=0 major=8\n" + text), {.max_hctxs = 10});
     EXPECT_NE(out.find("and 40 more hctxs (--json has them all)"), std::string::npos) << out;
 }
 
 TEST(Text, WhatNothingMeasuredIsADashNotAZero)
 {
-    const std::string out = report::text_report(snapshot_of("queue id=0 set=0 major=8\nhctx id=0 queue=0 num=0\n"
-                                                            "io hctx=0 get=1 issue=2 complete=3 put=4\n"));
+    const std::string out =
+        report::text_report(snapshot_of("queue id=0 set=0 major=8\nhctx id=0 queue=0 num=0\n"
+                                        "io hctx=0 get=1 issue=2 complete=3 put=4\n"));
     EXPECT_NE(out.find("NOT MEASURED  (every counter)"), std::string::npos) << out;
     EXPECT_NE(out.find("  gets       -"), std::string::npos) << out;
     EXPECT_EQ(out.find("  zero "), std::string::npos) << out;
@@ -103,7 +119,10 @@ TEST(Text, WhatNothingMeasuredIsADashNotAZero)
 TEST(Table, DropsOptionalColumnsBeforeItCuts)
 {
     report::Page page;
-    report::Table table(2, {{"name", false, true}, {"keep"}, {"first to go", true, false, 2}, {"next", true, false, 1}});
+    report::Table table(2, {{"name", false, true},
+                            {"keep"},
+                            {"first to go", true, false, 2},
+                            {"next", true, false, 1}});
     table.row({std::string(50, 'a'), std::string(30, 'b'), std::string(30, 'c'), "d"});
     table.print(page);
     const std::string out = page.take();
@@ -123,6 +142,13 @@ TEST(Page, ItemsContinueBelowThemselves)
     page.item("long", std::string(40, 'x') + " " + std::string(40, 'y'), 2, 8);
     EXPECT_EQ(page.take(), "label   one two\n\n  long    " + std::string(40, 'x') + "\n          " +
                                std::string(40, 'y') + "\n");
+}
+
+TEST(Page, ANumberKeepsItsUnit)
+{
+    report::Page page;
+    page.item("", std::string(70, 'x') + " max 10 ms, then", 2, 0);
+    EXPECT_EQ(page.take(), "  " + std::string(70, 'x') + " max\n  10 ms, then\n");
 }
 
 RC_GTEST_PROP(Page, NoLineIsWiderThanThePage, (const std::string &label, const std::string &text))
@@ -160,8 +186,8 @@ TEST(Json, TextIsTheSameValueAndReadable)
 TEST(Json, HasTheFixedNames)
 {
     const json report = json::parse(report::json_report(snapshot_of(monstrous())));
-    for (const char *name : {"gets", "issued", "completed", "submit_waits", "dispatch_waits", "restarts", "runs",
-                             "budget_refused", "batches"}) {
+    for (const char *name : {"gets", "issued", "completed", "submit_waits", "dispatch_waits",
+                             "restarts", "runs", "budget_refused", "batches"}) {
         EXPECT_TRUE(report["totals"].contains(name)) << name;
         EXPECT_TRUE(report["queues"][0]["totals"].contains(name)) << name;
         EXPECT_TRUE(report["queues"][0]["hctxs"][0]["totals"].contains(name)) << name;
@@ -188,7 +214,8 @@ TEST(Json, SchemaIsEmbeddedWhole)
     const json schema = json::parse(report::json_schema());
     EXPECT_TRUE(schema["$defs"].contains("report"));
     for (const auto &name : schema["$defs"]["report"]["required"])
-        EXPECT_TRUE(schema["$defs"]["report"]["properties"].contains(name.get<std::string>())) << name;
+        EXPECT_TRUE(schema["$defs"]["report"]["properties"].contains(name.get<std::string>()))
+            << name;
 }
 
 } // namespace

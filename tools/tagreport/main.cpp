@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// tagreport: recordings to a report. Input: trace files. Output: text or JSON on stdout or in a file; notices on stderr.
+// tagreport: recordings to a report. Input: trace files. Output: text or JSON on stdout or in a
+// file; notices on stderr.
 #include "options.hpp"
 
 #include "agg/make_snapshot.hpp"
@@ -31,7 +32,10 @@ void complain(const std::string &file, const Error &error)
         fmt::print(stderr, "tagreport: {}\n", blktag::base::escape_terminal(error.remedy));
 }
 
-uint64_t add_up_to_max(uint64_t a, uint64_t b) { return a + b < a ? UINT64_MAX : a + b; }
+uint64_t add_up_to_max(uint64_t a, uint64_t b)
+{
+    return a + b < a ? UINT64_MAX : a + b;
+}
 
 std::expected<Snapshot, Error> read_file(const std::string &file, const Options &options)
 {
@@ -68,9 +72,11 @@ int write_out(const std::string &text, const std::string &path)
     blktag::base::Fd file;
     const std::string name = path.empty() ? "standard output" : path;
     if (!path.empty()) {
-        file = blktag::base::Fd(::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666));
+        file =
+            blktag::base::Fd(::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666));
         if (!file.valid()) {
-            complain(name, blktag::base::errno_error("cannot write", errno, "name another file with -o"));
+            complain(name,
+                     blktag::base::errno_error("cannot write", errno, "name another file with -o"));
             return exit_failed;
         }
     }
@@ -81,11 +87,13 @@ int write_out(const std::string &text, const std::string &path)
         error = file.close_now();
     if (error == 0)
         return exit_ok;
-    complain(name, blktag::base::errno_error("cannot write", error, "make room, or write elsewhere with -o"));
+    complain(name, blktag::base::errno_error("cannot write", error,
+                                             "make room, or write elsewhere with -o"));
     return exit_failed;
 }
 
-std::string render(const std::vector<Snapshot> &snapshots, const std::vector<std::string> &names, bool json)
+std::string render(const std::vector<Snapshot> &snapshots, const std::vector<std::string> &names,
+                   bool json)
 {
     if (json)
         return snapshots.size() == 1 ? blktag::report::json_report(snapshots[0])

@@ -11,15 +11,16 @@ namespace tagreport {
 
 namespace {
 
-const char *const footer =
-    "Exit status: 0 ok; 1 failed, or nothing usable; 2 usage; 3 finished, but records were lost or a\n"
-    "file is damaged or cut.";
+const char *const footer = "Exit status: 0 ok; 1 failed, or nothing usable; 2 usage; 3 finished, "
+                           "but records were lost or a\n"
+                           "file is damaged or cut.";
 
 // CLI11 wants "" for a valid value, else the reason.
 std::string check_seconds(const std::string &text)
 {
-    return blktag::base::parse_duration_ns(text) ? std::string()
-                                                 : "'" + text + "' is no time: write 1.5, 500ms or 2m";
+    return blktag::base::parse_duration_ns(text)
+               ? std::string()
+               : "'" + text + "' is no time: write 1.5, 500ms or 2m";
 }
 
 } // namespace
@@ -29,18 +30,23 @@ std::expected<Options, int> parse_options(int argc, char **argv)
     Options options;
     std::string from;
     std::string to;
-    CLI::App app{"Reports who waited for block-layer tags in a recording of tagtrace, where, how long and why.",
+    CLI::App app{"Reports who waited for block-layer tags in a recording of tagtrace, where, how "
+                 "long and why.",
                  "tagreport"};
     app.footer(footer);
     app.set_version_flag("--version", std::string("tagreport ") + BLKTAG_VERSION);
     CLI::Option *files = app.add_option("FILE", options.files, "recordings; - is standard input");
     app.add_flag("--json", options.json, "write JSON, not text");
-    app.add_option("-o,--output", options.output, "write to FILE, not to standard output")->type_name("FILE");
+    app.add_option("-o,--output", options.output, "write to FILE, not to standard output")
+        ->type_name("FILE");
     app.add_option("--from", from, "leave out what ended before this time (seconds from the start)")
         ->type_name("TIME")
         ->check(check_seconds);
-    app.add_option("--to", to, "leave out what ended after this time")->type_name("TIME")->check(check_seconds);
-    app.add_flag("--json-schema", options.json_schema, "print the JSON Schema of --json and leave")->excludes(files);
+    app.add_option("--to", to, "leave out what ended after this time")
+        ->type_name("TIME")
+        ->check(check_seconds);
+    app.add_flag("--json-schema", options.json_schema, "print the JSON Schema of --json and leave")
+        ->excludes(files);
     try {
         app.parse(argc, argv);
         if (options.files.empty() && !options.json_schema)

@@ -137,7 +137,7 @@ qemu_start() {
         -serial "file:${console//,/,,}" \
         -kernel "$(kernel_dir "$run_kernel")/vmlinux" \
         -initrd "$(kernel_dir "$run_kernel")/initramfs.gz" \
-        -append "console=ttyS0 quiet loglevel=4 panic=-1 nokaslr mitigations=off $run_quicker $append" \
+        -append "console=ttyS0 quiet loglevel=4 panic=-1 nokaslr mitigations=off no_timer_check $run_quicker $append" \
         "$@"
 }
 
