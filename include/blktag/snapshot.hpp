@@ -121,9 +121,9 @@ struct SpaceGauge {
     double held_mean = 0;
     uint32_t held_first = 0;
     uint32_t held_last = 0;
-    uint32_t held_peak = 0;
-    uint32_t depth = 0;    // newest
-    double full_share = 0; // of the time: every tag held
+    uint32_t held_peak = 0; // at any sample, or when any wait began
+    uint32_t depth = 0;     // newest
+    double full_share = 0;  // of the time: every tag held
     uint32_t in_flight_peak = 0;
     double in_flight_mean = 0;
     uint32_t waiters_peak = 0; // wait queues with sleepers

@@ -246,6 +246,12 @@ void Aggregate::add_open(bool dispatch, const bt_wait &wait)
     open_waits_.erase(shortest);
 }
 
+void Aggregate::saw_held(uint16_t space_id, uint32_t held, uint32_t depth)
+{
+    if (space_id < model::max_ids && held <= max_pool && depth <= max_pool)
+        at_id(spaces_, space_id).saw_held(held);
+}
+
 void Aggregate::add_wait(const bt_wait &wait)
 {
     const uint64_t time_ns = span(wait.start_ns, wait.h.ts_ns, anomalies_);
@@ -253,6 +259,7 @@ void Aggregate::add_wait(const bt_wait &wait)
         ++anomalies_.absurd;
         return;
     }
+    saw_held(wait.space_id, wait.held, wait.depth);
     if (wait.flags & BT_W_OPEN) {
         if (time_ns != 0)
             add_open(false, wait);
@@ -282,6 +289,7 @@ void Aggregate::add_dwait(const bt_dwait &dwait)
         ++anomalies_.absurd;
         return;
     }
+    saw_held(dwait.space_id, dwait.held, dwait.depth);
     if (dwait.flags & BT_W_OPEN) {
         bt_wait open{};
         open.h = dwait.h;

@@ -148,6 +148,7 @@ class Aggregate {
     void add_rest(const Batch &batch);
     void add_gauges(const Batch &batch);
     void add_counters(const CounterSnapshot &snapshot);
+    void saw_held(uint16_t space_id, uint32_t held, uint32_t depth);
     void add_wait(const bt_wait &wait);
     void add_dwait(const bt_dwait &dwait);
     void add_open(bool dispatch, const bt_wait &wait);

@@ -70,10 +70,13 @@ bool SpaceTrack::add(const bt_gauge &sample)
 
 bool SpaceTrack::merge(const SpaceTrack &later)
 {
+    saw_held(later.held_peak);
     if (!later.samples)
         return true;
     if (!samples) {
+        const uint32_t peak = held_peak;
         *this = later;
+        saw_held(peak);
         return true;
     }
     const bool ordered = later.first.h.ts_ns >= last.h.ts_ns;
@@ -84,7 +87,6 @@ bool SpaceTrack::merge(const SpaceTrack &later)
     held.merge(later.held);
     full.merge(later.full);
     in_flight.merge(later.in_flight);
-    held_peak = std::max(held_peak, later.held_peak);
     in_flight_peak = std::max(in_flight_peak, later.in_flight_peak);
     waiters_peak = std::max(waiters_peak, later.waiters_peak);
     users_peak = std::max(users_peak, later.users_peak);

@@ -67,6 +67,8 @@ class SpaceTrack {
   public:
     // false: older than the one before, not used.
     bool add(const bt_gauge &sample);
+    // A wait told how many tags were held: a peak that no sample may have met.
+    void saw_held(uint32_t count) { held_peak = count > held_peak ? count : held_peak; }
     bool merge(const SpaceTrack &later);
 
     uint64_t samples = 0;

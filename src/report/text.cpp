@@ -44,8 +44,11 @@ void print_recording(Page &page, const RecordingInfo &r)
              fmt::format("from {} s{}", seconds(r.from_ns.value_or(0)),
                          r.to_ns ? fmt::format(" to {} s", seconds(*r.to_ns)) : ""));
     }
+    // The recorded command follows in a line of its own.
+    const auto end =
+        r.command.empty() ? r.argv.end() : std::find(r.argv.begin(), r.argv.end(), "--");
     if (!r.argv.empty())
-        head(page, "recorder", join(r.argv, " "));
+        head(page, "recorder", join({r.argv.begin(), end}, " "));
     if (!r.command.empty())
         head(page, "command", r.command);
     if (!r.filters.empty())

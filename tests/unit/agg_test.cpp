@@ -250,6 +250,10 @@ TEST(Aggregate, GaugesAreWeightedByTime)
     EXPECT_EQ(gauge.held_first, 10U);
     EXPECT_EQ(gauge.held_peak, 64U);
     EXPECT_EQ(gauge.samples, 3U);
+    const Snapshot busier = snapshot_of(
+        test::parse_trace("gauge ts=1s space=3 depth=64 held=10\n"
+                          "wait hctx=0 space=3 tid=1 start=1s ts=2s depth=64 held=60\n"));
+    EXPECT_EQ(busier.sets[0].spaces[0].gauge->held_peak, 60U) << "no sample met it, a wait did";
     EXPECT_EQ(s.anomalies.time_backwards, 1U);
 }
 
