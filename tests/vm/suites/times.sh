@@ -4,13 +4,13 @@
 # and the parts of every request's life are in order and sum to its whole. Input: tagtrace, fio, null_blk's timer.
 # Output: results.
 # The time limits are in the guest's time, which runs ahead whenever it waits for the host.
-# vm: icount timeout=1200
+# vm: kernels=long icount timeout=2400
 # shellcheck source=tests/vm/lib.sh
 . "$BLKTAG_ROOT/tests/vm/lib.sh"
 # shellcheck source=tests/vm/record.sh
 . "$BLKTAG_ROOT/tests/vm/record.sh"
 plan 23
-record_limit_s=600
+record_limit_s=0 # none but the suite's own
 
 disk_of() { # NANOSECONDS
     modprobe -r null_blk
