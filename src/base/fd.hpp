@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Owning file descriptors and whole reads and writes. Input: descriptors. Output: bytes, or errno as a value.
+// Owning file descriptors and whole reads and writes. Input: descriptors. Output: bytes, or errno
+// as a value.
 #pragma once
 
 #include "blktag/records.hpp"

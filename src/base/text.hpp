@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Bytes from outside made safe to show. Input: untrusted bytes. Output: text without control bytes, of known width.
+// Bytes from outside made safe to show. Input: untrusted bytes. Output: text without control bytes,
+// of known width.
 //
-// Everything that was not written by blktag itself (task names, device names, host names, paths, anything from a file)
-// goes through here before it reaches a terminal or JSON.
+// Everything that was not written by blktag itself (task names, device names, host names, paths,
+// anything from a file) goes through here before it reaches a terminal or JSON.
 #pragma once
 
 #include <cstddef>
@@ -11,16 +12,18 @@
 
 namespace blktag::base {
 
-// For terminals: printable UTF-8 passes; control bytes and broken UTF-8 become \xNN; characters that have no place of
-// their own on the screen (combining, bidirectional controls, unassigned planes) become \u{NNNN}; a backslash
-// becomes \\, so the text can be told from an escape. The result is valid UTF-8.
+// For terminals: printable UTF-8 passes; control bytes and broken UTF-8 become \xNN; characters
+// that have no place of their own on the screen (combining, bidirectional controls, unassigned
+// planes) become \u{NNNN}; a backslash becomes \\, so the text can be told from an escape. The
+// result is valid UTF-8.
 std::string escape_terminal(std::string_view bytes);
 // The same, cut to at most `max_columns` columns; a cut text ends in "~".
 std::string escape_terminal(std::string_view bytes, size_t max_columns);
 
 // Columns that a text made by escape_terminal takes.
 size_t display_width(std::string_view escaped);
-// The text filled with spaces to `columns`, on its right side or (right = true) its left. Never cuts.
+// The text filled with spaces to `columns`, on its right side or (right = true) its left. Never
+// cuts.
 std::string pad(std::string_view escaped, size_t columns, bool right = false);
 
 // A JSON string with its quotes; broken UTF-8 becomes U+FFFD, control and C1 characters \uNNNN.

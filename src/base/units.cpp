@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Quantities for people: integer arithmetic only, so the same number gives the same text everywhere.
+// Quantities for people: integer arithmetic only, so the same number gives the same text
+// everywhere.
 #include "base/units.hpp"
 
 #include <array>
@@ -26,8 +27,8 @@ std::string three_digits(uint64_t value, std::span<const Unit> units)
     for (;; at++) {
         const uint64_t size = units[at].size;
         const auto scaled = [&](uint64_t by) {
-            return static_cast<uint64_t>(
-                (static_cast<unsigned __int128>(value) * by + size / 2) / size);
+            return static_cast<uint64_t>((static_cast<unsigned __int128>(value) * by + size / 2) /
+                                         size);
         };
         const bool next = at + 1 < units.size();
         if (const uint64_t hundredths = scaled(100); hundredths < 1000)

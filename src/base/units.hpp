@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Quantities for people: numbers with units to text and back. Input: numbers, or what a user typed. Output: the other.
+// Quantities for people: numbers with units to text and back. Input: numbers, or what a user typed.
+// Output: the other.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +10,8 @@
 
 namespace blktag::base {
 
-// Three significant digits: "0 ns", "812 ns", "1.23 us", "45.6 ms", "12.0 s". Rounded half up, exactly (no floats).
+// Three significant digits: "0 ns", "812 ns", "1.23 us", "45.6 ms", "12.0 s". Rounded half up,
+// exactly (no floats).
 std::string format_duration(uint64_t ns);
 // "0 B", "812 B", "1.23 KiB", "45.6 MiB".
 std::string format_bytes(uint64_t bytes);

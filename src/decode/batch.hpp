@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// The kinds of a Batch, once: so that every stage treats all of them. Input: batches. Output: a call per vector.
+// The kinds of a Batch, once: so that every stage treats all of them. Input: batches. Output: a
+// call per vector.
 #pragma once
 
 #include "blktag/records.hpp"
@@ -10,13 +11,16 @@ inline uint64_t time_of(const CounterSnapshot &snapshot)
 {
     return snapshot.ts_ns;
 }
-template<class T> uint64_t time_of(const T &record)
+template<class T>
+uint64_t time_of(const T &record)
 {
     return record.h.ts_ns;
 }
 
-// Calls f(vector of a, vector of b, kind) for each kind of record with a time; topology_json has none.
-template<class A, class B, class F> void for_each_pair(A &a, B &b, F &&f)
+// Calls f(vector of a, vector of b, kind) for each kind of record with a time; topology_json has
+// none.
+template<class A, class B, class F>
+void for_each_pair(A &a, B &b, F &&f)
 {
     f(a.io, b.io, BT_K_IO_LONG);
     f(a.tasks, b.tasks, BT_K_TASK);
@@ -38,7 +42,8 @@ template<class A, class B, class F> void for_each_pair(A &a, B &b, F &&f)
 }
 
 // Calls f(vector, kind) for each kind of record with a time.
-template<class A, class F> void for_each_kind(A &a, F &&f)
+template<class A, class F>
+void for_each_kind(A &a, F &&f)
 {
     for_each_pair(a, a, [&](auto &records, auto &, bt_kind kind) { f(records, kind); });
 }

@@ -9,8 +9,10 @@
 namespace blktag::decode {
 namespace {
 
-// The part of the record that this build knows; a longer one comes from a newer producer. false = too short.
-template<class T> bool load(const std::byte *bytes, const bt_hdr &header, T &record)
+// The part of the record that this build knows; a longer one comes from a newer producer. false =
+// too short.
+template<class T>
+bool load(const std::byte *bytes, const bt_hdr &header, T &record)
 {
     if (header.size < sizeof(T))
         return false;

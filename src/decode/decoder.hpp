@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Raw live records to typed, validated ones. Input: bytes as they lie in a ring (wire.h). Output: records appended to a
-// Batch, in the order met, and exact counts of what was refused. The only code that casts raw record bytes.
+// Raw live records to typed, validated ones. Input: bytes as they lie in a ring (wire.h). Output:
+// records appended to a Batch, in the order met, and exact counts of what was refused. The only
+// code that casts raw record bytes.
 //
 //     decode::Decoder decoder;
 //     size_t used = decoder.feed(bytes, batch); // bytes after `used`: not ready yet
@@ -26,8 +27,9 @@ struct Counts {
 // Not thread-safe; one per drain thread.
 class Decoder {
   public:
-    // Decodes whole records until the bytes end, or a record is not complete or not ready (size 0). Returns the bytes
-    // used. A size that cannot be one makes the rest of `bytes` unreadable: it is counted and used up.
+    // Decodes whole records until the bytes end, or a record is not complete or not ready (size 0).
+    // Returns the bytes used. A size that cannot be one makes the rest of `bytes` unreadable: it is
+    // counted and used up.
     size_t feed(std::span<const std::byte> bytes, Batch &out);
     [[nodiscard]] const Counts &counts() const { return counts_; }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Sorts a vector that is made of few sorted runs, as several CPUs' records appended to each other are. Input: the vector.
-// Output: the same records by time; equal times keep their order. Moves each record once, however many runs there are.
+// Sorts a vector that is made of few sorted runs, as several CPUs' records appended to each other
+// are. Input: the vector. Output: the same records by time; equal times keep their order. Moves
+// each record once, however many runs there are.
 #pragma once
 
 #include "decode/batch.hpp"
@@ -45,7 +46,8 @@ inline void merge_keys(std::vector<SortKey> &keys, std::vector<size_t> &ends)
     }
 }
 
-template<class T> void merge_runs(std::vector<T> &records)
+template<class T>
+void merge_runs(std::vector<T> &records)
 {
     std::vector<size_t> ends;
     uint64_t before_ns = 0;

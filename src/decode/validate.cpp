@@ -60,8 +60,8 @@ bool ordered(const bt_io_long &io)
 
 Verdict validate(bt_io_long &io)
 {
-    if (!good_header(io.h) || io.op >= BT_NR_OPS || io.status > BT_ST_UNKNOWN || !good_tag(io.tag) ||
-        !good_tag(io.sched_tag))
+    if (!good_header(io.h) || io.op >= BT_NR_OPS || io.status > BT_ST_UNKNOWN ||
+        !good_tag(io.tag) || !good_tag(io.sched_tag))
         return Verdict::malformed;
     return ordered(io) ? Verdict::ok : order_stamps(io);
 }

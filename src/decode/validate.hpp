@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// What a record must satisfy before anything else may look at it. Input: records by value, from a ring or a file.
-// Output: whether each is accepted; stamps put into order where clocks of two CPUs disagree by a little.
+// What a record must satisfy before anything else may look at it. Input: records by value, from a
+// ring or a file. Output: whether each is accepted; stamps put into order where clocks of two CPUs
+// disagree by a little.
 //
-// After acceptance: enums are within their range, tags are below the kernel's greatest depth or BT_NO_TAG, and no
-// stamp is later than ts_ns. So differences against ts_ns never wrap.
+// After acceptance: enums are within their range, tags are below the kernel's greatest depth or
+// BT_NO_TAG, and no stamp is later than ts_ns. So differences against ts_ns never wrap.
 #pragma once
 
 #include "blktag/records.hpp"

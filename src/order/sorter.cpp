@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Batches of several CPUs to one time order per kind: appended, merged when something is due, given out by time.
+// Batches of several CPUs to one time order per kind: appended, merged when something is due, given
+// out by time.
 #include "order/sorter.hpp"
 
 #include "decode/batch.hpp"

@@ -23,31 +23,39 @@ struct Flag {
     const char *name;
 };
 
-constexpr std::array io_flags{
-    Flag{BT_IO_SYNC, "sync"},           Flag{BT_IO_POLLED, "polled"},
-    Flag{BT_IO_PASSTHROUGH, "passthrough"}, Flag{BT_IO_BATCH_GET, "batch_get"},
-    Flag{BT_IO_SCHED, "sched"},         Flag{BT_IO_RESERVED, "reserved"},
-    Flag{BT_IO_UNUSED, "unused"},       Flag{BT_IO_BATCH_PUT, "batch_put"},
-    Flag{BT_IO_FLUSH_SEQ, "flush_seq"}, Flag{BT_IO_PARTIAL, "partial"},
-    Flag{BT_IO_FUA, "fua"},             Flag{BT_IO_WAITED, "waited"},
-    Flag{BT_IO_ORPHAN, "orphan"}};
+constexpr std::array io_flags{Flag{BT_IO_SYNC, "sync"},
+                              Flag{BT_IO_POLLED, "polled"},
+                              Flag{BT_IO_PASSTHROUGH, "passthrough"},
+                              Flag{BT_IO_BATCH_GET, "batch_get"},
+                              Flag{BT_IO_SCHED, "sched"},
+                              Flag{BT_IO_RESERVED, "reserved"},
+                              Flag{BT_IO_UNUSED, "unused"},
+                              Flag{BT_IO_BATCH_PUT, "batch_put"},
+                              Flag{BT_IO_FLUSH_SEQ, "flush_seq"},
+                              Flag{BT_IO_PARTIAL, "partial"},
+                              Flag{BT_IO_FUA, "fua"},
+                              Flag{BT_IO_WAITED, "waited"},
+                              Flag{BT_IO_ORPHAN, "orphan"}};
 constexpr std::array wait_flags{Flag{BT_W_RESERVED, "reserved"}, Flag{BT_W_SCHED, "sched"},
                                 Flag{BT_W_WON, "won"}, Flag{BT_W_OPEN, "open"},
                                 Flag{BT_W_MOVED, "moved"}};
 constexpr std::array run_flags{Flag{BT_RUN_EMPTY, "empty"}, Flag{BT_RUN_ASYNC, "async"},
                                Flag{BT_RUN_REARMED, "rearmed"}};
-constexpr std::array ident_flags{
-    Flag{BT_IDF_GONE, "gone"},           Flag{BT_IDF_SCHED, "sched"},
-    Flag{BT_IDF_HCTX_SHARED, "hctx_shared"}, Flag{BT_IDF_QUEUE_SHARED, "queue_shared"},
-    Flag{BT_IDF_BLOCKING, "blocking"},   Flag{BT_IDF_ELEVATOR, "elevator"},
-    Flag{BT_IDF_QUEUE_RQS, "queue_rqs"}, Flag{BT_IDF_BUDGET, "budget"},
-    Flag{BT_IDF_POLL, "poll"}};
+constexpr std::array ident_flags{Flag{BT_IDF_GONE, "gone"},
+                                 Flag{BT_IDF_SCHED, "sched"},
+                                 Flag{BT_IDF_HCTX_SHARED, "hctx_shared"},
+                                 Flag{BT_IDF_QUEUE_SHARED, "queue_shared"},
+                                 Flag{BT_IDF_BLOCKING, "blocking"},
+                                 Flag{BT_IDF_ELEVATOR, "elevator"},
+                                 Flag{BT_IDF_QUEUE_RQS, "queue_rqs"},
+                                 Flag{BT_IDF_BUDGET, "budget"},
+                                 Flag{BT_IDF_POLL, "poll"}};
 constexpr std::array hctx_flags{
-    Flag{BT_HG_STOPPED, "stopped"},         Flag{BT_HG_TAG_ACTIVE, "tag_active"},
-    Flag{BT_HG_RESTART, "restart"},         Flag{BT_HG_INACTIVE, "inactive"},
-    Flag{BT_HG_DISPATCH, "dispatch"},       Flag{BT_HG_RUN_PENDING, "run_pending"},
-    Flag{BT_HG_PARKED, "parked"},           Flag{BT_HG_CTX_PENDING, "ctx_pending"},
-    Flag{BT_HG_REQUEUE, "requeue"},         Flag{BT_HG_QUIESCED, "quiesced"},
+    Flag{BT_HG_STOPPED, "stopped"},   Flag{BT_HG_TAG_ACTIVE, "tag_active"},
+    Flag{BT_HG_RESTART, "restart"},   Flag{BT_HG_INACTIVE, "inactive"},
+    Flag{BT_HG_DISPATCH, "dispatch"}, Flag{BT_HG_RUN_PENDING, "run_pending"},
+    Flag{BT_HG_PARKED, "parked"},     Flag{BT_HG_CTX_PENDING, "ctx_pending"},
+    Flag{BT_HG_REQUEUE, "requeue"},   Flag{BT_HG_QUIESCED, "quiesced"},
     Flag{BT_HG_FROZEN, "frozen"}};
 
 constexpr std::array<const char *, BT_NR_COUNTERS> counter_names{
@@ -64,9 +72,9 @@ const char *status_name(unsigned status)
 
 const char *kind_name(unsigned kind)
 {
-    constexpr std::array names{"none",   "io",      "io",  "task",    "wait",
-                               "dwait",  "restart", "run", "arm",     "refuse",
-                               "requeue", "batch",  "budget", "other_wait", "ident"};
+    constexpr std::array names{"none",    "io",      "io",     "task",       "wait",
+                               "dwait",   "restart", "run",    "arm",        "refuse",
+                               "requeue", "batch",   "budget", "other_wait", "ident"};
     if (kind < names.size())
         return names[kind];
     switch (kind) {
@@ -107,7 +115,10 @@ class EventPrinter::Line {
     Line &operator=(const Line &) = delete;
     ~Line() { out_ += json_ ? "}\n" : "\n"; }
 
-    void number(const char *name, uint64_t value) { put(json_ ? ",\"{}\":{}" : " {}={}", name, value); }
+    void number(const char *name, uint64_t value)
+    {
+        put(json_ ? ",\"{}\":{}" : " {}={}", name, value);
+    }
     // A value that stands for "there is none".
     void number_unless(const char *name, uint64_t value, uint64_t none)
     {
@@ -126,7 +137,8 @@ class EventPrinter::Line {
         text.erase(std::remove(text.begin(), text.end(), ' '), text.end());
         put(" {}={}", name, text);
     }
-    // From an earlier moment to a later one; in JSON also the moment. Nothing where the moment was not.
+    // From an earlier moment to a later one; in JSON also the moment. Nothing where the moment was
+    // not.
     void since(const char *name, uint64_t from_ns, uint64_t to_ns)
     {
         if (from_ns && from_ns <= to_ns)
@@ -162,7 +174,8 @@ class EventPrinter::Line {
     void hctx(uint16_t id, const char *label = "hctx")
     {
         if (json_)
-            number_unless(label == std::string_view("hctx") ? "hctx_id" : "end_hctx_id", id, BT_NO_ID);
+            number_unless(label == std::string_view("hctx") ? "hctx_id" : "end_hctx_id", id,
+                          BT_NO_ID);
         place(label, id == BT_NO_ID ? "-" : printer_.topology_.hctx_label(id));
     }
     void queue(uint16_t id)
@@ -183,7 +196,8 @@ class EventPrinter::Line {
     std::string &out() { return out_; }
 
   private:
-    template<class... Args> void put(fmt::string_view format, const Args &...args)
+    template<class... Args>
+    void put(fmt::string_view format, const Args &...args)
     {
         fmt::vformat_to(std::back_inserter(out_), format, fmt::make_format_args(args...));
     }

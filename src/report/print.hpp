@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Events one by one: a text line or a JSON line each. Input: batches in time order, and the recording's TraceInfo for
-// names. Output: lines; the same records give the same bytes anywhere.
+// Events one by one: a text line or a JSON line each. Input: batches in time order, and the
+// recording's TraceInfo for names. Output: lines; the same records give the same bytes anywhere.
 //
-// Text: seconds since the start, [CPU], kind, queue/hctx, then name=value, times with their unit. Names from outside are
-// escaped. JSON: one object a line, every field of wire.h under its name, and the names that go with the ids.
+// Text: seconds since the start, [CPU], kind, queue/hctx, then name=value, times with their unit.
+// Names from outside are escaped. JSON: one object a line, every field of wire.h under its name,
+// and the names that go with the ids.
 #pragma once
 
 #include "blktag/records.hpp"

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Values to n bits each, eight at a time: neighbours are joined in pairs, then fours, then eights, within one word.
+// Values to n bits each, eight at a time: neighbours are joined in pairs, then fours, then eights,
+// within one word.
 #include "store/bit_pack.hpp"
 #include "store/format.hpp"
 
@@ -9,7 +10,8 @@ namespace blktag::store {
 namespace {
 
 // Eight bytes of `bits` bits each to one run of 8 * bits bits.
-template<unsigned bits> uint64_t join(uint64_t x)
+template<unsigned bits>
+uint64_t join(uint64_t x)
 {
     constexpr uint64_t pair = 0x0001000100010001 * ((1ULL << bits) - 1);
     constexpr uint64_t four = 0x0000000100000001 * ((1ULL << 2 * bits) - 1);
@@ -19,7 +21,8 @@ template<unsigned bits> uint64_t join(uint64_t x)
     return (x & half) | (x >> (32 - 4 * bits) & half << 4 * bits);
 }
 
-template<unsigned bits> uint64_t split(uint64_t x)
+template<unsigned bits>
+uint64_t split(uint64_t x)
 {
     constexpr uint64_t half = (1ULL << 4 * bits) - 1;
     constexpr uint64_t four = 0x0000000100000001 * ((1ULL << 2 * bits) - 1);
@@ -29,8 +32,10 @@ template<unsigned bits> uint64_t split(uint64_t x)
     return (x & pair) | (x & pair << bits) << (8 - bits);
 }
 
-// Stores 8 bytes a group, of which the next group overwrites the last ones: never beyond what was read already.
-template<unsigned bits> void pack(uint8_t *bytes, size_t groups)
+// Stores 8 bytes a group, of which the next group overwrites the last ones: never beyond what was
+// read already.
+template<unsigned bits>
+void pack(uint8_t *bytes, size_t groups)
 {
     for (size_t group = 0; group < groups; group++) {
         const uint64_t joined = join<bits>(load_le<uint64_t>(bytes + 8 * group));
@@ -38,7 +43,8 @@ template<unsigned bits> void pack(uint8_t *bytes, size_t groups)
     }
 }
 
-template<unsigned bits> void unpack(std::span<const uint8_t> packed, std::span<uint8_t> out)
+template<unsigned bits>
+void unpack(std::span<const uint8_t> packed, std::span<uint8_t> out)
 {
     const size_t groups = packed.size() / bits;
     for (size_t group = 0; group < groups; group++) {

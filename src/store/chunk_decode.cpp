@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// One chunk to a batch: the head is unpacked, each block decoded by its kind, each record validated.
+// One chunk to a batch: the head is unpacked, each block decoded by its kind, each record
+// validated.
 #include "store/chunk_decode.hpp"
 
 #include "decode/batch.hpp"
@@ -35,7 +36,8 @@ std::optional<ChunkHeader> parse_chunk_header(std::span<const uint8_t> payload)
     const bool plain_head = header.compressed || header.head_stored_bytes == header.head_bytes;
     if (header.header_bytes < chunk_header_bytes || used > payload.size() || !plain_head ||
         header.head_bytes > max_head_bytes ||
-        header.head_bytes > head_bytes_free + uint64_t{head_bytes_factor} * header.head_stored_bytes ||
+        header.head_bytes >
+            head_bytes_free + uint64_t{head_bytes_factor} * header.head_stored_bytes ||
         header.summary.records > payload.size() * records_per_byte)
         return std::nullopt;
     return header;
@@ -74,8 +76,8 @@ void ChunkDecoder::keep_valid(std::vector<T> &out, size_t from, V &&validate)
     }
     result_.records += keep - from;
     out.resize(keep);
-    if (sorted && (from == 0 || from == keep ||
-                   decode::time_of(out[from - 1]) <= decode::time_of(out[from])))
+    if (sorted &&
+        (from == 0 || from == keep || decode::time_of(out[from - 1]) <= decode::time_of(out[from])))
         return;
     result_.unsorted++;
     decode::merge_runs(out);
@@ -83,18 +85,22 @@ void ChunkDecoder::keep_valid(std::vector<T> &out, size_t from, V &&validate)
 
 namespace {
 
-constexpr auto plain_validate = [](auto &record) { return decode::validate(record); };
+constexpr auto plain_validate = [](auto &record) {
+    return decode::validate(record);
+};
 
-template<class T> void set_header(T &record, uint16_t kind)
+template<class T>
+void set_header(T &record, uint16_t kind)
 {
     record.h.size = sizeof(T);
     record.h.kind = static_cast<bt_u8>(kind);
 }
 
 // Moments of a delta column; a constant one where all are equal. false where it is neither.
-template<class F> bool take_times(const Column &column, size_t count, F &&set)
+template<class F>
+bool take_times(const Column &column, size_t count, F &&set)
 {
-    if (column.id != TS_COLUMN)
+    if (column.id != ts_column)
         return false;
     uint64_t ts_ns = column.base;
     if (column.encoding == Encoding::constant) {
@@ -109,8 +115,10 @@ template<class F> bool take_times(const Column &column, size_t count, F &&set)
     return true;
 }
 
-// f(i, value) for each row; f says whether the value fits. false where it is no plain column of `count` values.
-template<class F> bool take_values(const Column &column, size_t count, F &&f)
+// f(i, value) for each row; f says whether the value fits. false where it is no plain column of
+// `count` values.
+template<class F>
+bool take_values(const Column &column, size_t count, F &&f)
 {
     const bool constant = column.encoding == Encoding::constant;
     if (!constant && (column.encoding != Encoding::planes || column.values.size() != count))
@@ -139,7 +147,7 @@ bool ChunkDecoder::records(ColumnReader &reader, Block &block, const std::array<
         rows[i].h.ts_ns = ts_ns;
     });
     while (good && reader.next_column(block, column_)) {
-        if (column_.id == CPU_COLUMN) {
+        if (column_.id == cpu_column) {
             good = take_values(column_, block.count, [&](size_t i, uint64_t value) {
                 rows[i].h.cpu = static_cast<uint32_t>(value);
                 return value < decode::max_cpus;
@@ -151,8 +159,7 @@ bool ChunkDecoder::records(ColumnReader &reader, Block &block, const std::array<
         if (field == fields.end())
             continue; // a newer writer's
         good = take_values(column_, block.count, [&](size_t i, uint64_t value) {
-            return set_field(&rows[i], *field,
-                             field->before_ts ? rows[i].h.ts_ns - value : value);
+            return set_field(&rows[i], *field, field->before_ts ? rows[i].h.ts_ns - value : value);
         });
     }
     if (!good || reader.bad()) {
@@ -181,28 +188,30 @@ bool ChunkDecoder::counters(ColumnReader &reader, Block &block, std::vector<Coun
     if (!reader.next_column(block, column_))
         return false;
     std::vector<CounterSnapshot> rows(block.count);
-    bool good = take_times(column_, rows.size(),
-                           [&](size_t i, uint64_t ts_ns) { rows[i].ts_ns = ts_ns; });
+    bool good =
+        take_times(column_, rows.size(), [&](size_t i, uint64_t ts_ns) { rows[i].ts_ns = ts_ns; });
     while (good && reader.next_column(block, column_)) {
-        const auto each = [&](auto &&f) { good = take_values(column_, rows.size(), f); };
-        if (column_.id == COUNTERS_ID) {
+        const auto each = [&](auto &&f) {
+            good = take_values(column_, rows.size(), f);
+        };
+        if (column_.id == counters_id) {
             each([&](size_t i, uint64_t value) {
                 rows[i].id = static_cast<uint16_t>(value);
                 return value <= UINT16_MAX;
             });
-        } else if (column_.id == COUNTERS_WHAT) {
+        } else if (column_.id == counters_what) {
             each([&](size_t i, uint64_t value) {
                 rows[i].what = static_cast<uint8_t>(value);
                 return value <= UINT8_MAX;
             });
-        } else if (column_.id == COUNTERS_COUNT) {
+        } else if (column_.id == counters_count) {
             each([&](size_t i, uint64_t value) {
                 rows[i].value.resize(std::min<uint64_t>(value, BT_NR_COUNTERS));
                 return true;
             });
-        } else if (column_.id >= COUNTERS_VALUE &&
-                   column_.id < uint32_t{COUNTERS_VALUE} + BT_NR_COUNTERS) {
-            const size_t at = column_.id - size_t{COUNTERS_VALUE};
+        } else if (column_.id >= counters_value &&
+                   column_.id < uint32_t{counters_value} + BT_NR_COUNTERS) {
+            const size_t at = column_.id - size_t{counters_value};
             each([&](size_t i, uint64_t value) {
                 if (at < rows[i].value.size())
                     rows[i].value[at] = value;
@@ -316,8 +325,8 @@ std::expected<ChunkResult, std::string> ChunkDecoder::decode(std::span<const uin
         return std::unexpected("chunk header is not possible");
     records_left_ = header->summary.records;
     const auto body = payload.subspan(header->header_bytes, header->body_bytes);
-    std::span<const uint8_t> head =
-        payload.subspan(header->header_bytes + size_t{header->body_bytes}, header->head_stored_bytes);
+    std::span<const uint8_t> head = payload.subspan(
+        header->header_bytes + size_t{header->body_bytes}, header->head_stored_bytes);
     if (header->compressed) {
         head_.resize(header->head_bytes);
         if (!decompressor_.decode(head, head_))
@@ -327,8 +336,7 @@ std::expected<ChunkResult, std::string> ChunkDecoder::decode(std::span<const uin
     ColumnReader reader(head, body, decompressor_);
     while (auto next = reader.next_block()) {
         if (!block(reader, *next, batch))
-            return std::unexpected(
-                fmt::format("records of kind {} cannot be decoded", next->kind));
+            return std::unexpected(fmt::format("records of kind {} cannot be decoded", next->kind));
     }
     if (reader.bad())
         return std::unexpected("chunk head is cut");

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// One chunk to a batch. Input: a chunk's payload, from anybody. Output: validated records, sorted by ts within each kind,
-// and counts of what could not be used. Memory is bounded by the limits of format.hpp.
+// One chunk to a batch. Input: a chunk's payload, from anybody. Output: validated records, sorted
+// by ts within each kind, and counts of what could not be used. Memory is bounded by the limits of
+// format.hpp.
 #pragma once
 
 #include "store/chunk_encode.hpp"
@@ -14,7 +15,8 @@ namespace blktag::store {
 
 struct ChunkHeader {
     ChunkSummary summary;
-    Books books; // as they stood when the chunk was written; lost_by_kind is filled by decoding only
+    Books
+        books; // as they stood when the chunk was written; lost_by_kind is filled by decoding only
     uint32_t header_bytes = 0;
     uint32_t body_bytes = 0;
     uint32_t head_stored_bytes = 0;
@@ -26,11 +28,11 @@ struct ChunkHeader {
 std::optional<ChunkHeader> parse_chunk_header(std::span<const uint8_t> payload);
 
 struct ChunkResult {
-    uint64_t records = 0;    // in the batch
-    uint64_t malformed = 0;  // refused by validation
-    uint64_t skewed = 0;     // accepted with a stamp moved
+    uint64_t records = 0;                 // in the batch
+    uint64_t malformed = 0;               // refused by validation
+    uint64_t skewed = 0;                  // accepted with a stamp moved
     std::map<uint16_t, uint64_t> unknown; // records by kind that this version does not know
-    uint64_t unsorted = 0;   // kinds that had to be sorted
+    uint64_t unsorted = 0;                // kinds that had to be sorted
     std::vector<uint64_t> lost_by_kind;
 };
 
@@ -52,7 +54,8 @@ class ChunkDecoder {
     bool texts(Block &block, std::vector<std::string> &out);
     bool lost(Block &block);
     bool charge(uint64_t records, size_t record_bytes);
-    template<class T, class V> void keep_valid(std::vector<T> &out, size_t from, V &&validate);
+    template<class T, class V>
+    void keep_valid(std::vector<T> &out, size_t from, V &&validate);
 
     Decompressor decompressor_;
     Bytes head_;

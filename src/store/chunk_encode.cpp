@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Records to one chunk: a block per kind that has records, then the head compressed behind the body.
+// Records to one chunk: a block per kind that has records, then the head compressed behind the
+// body.
 #include "store/chunk_encode.hpp"
 
 #include "decode/batch.hpp"
@@ -21,7 +22,7 @@ void put_times(const std::vector<T> &records, std::vector<uint64_t> &scratch, Co
         bits |= scratch.back();
         before_ns = now_ns;
     }
-    out.deltas(TS_COLUMN, decode::time_of(records.front()), std::span<const uint64_t>(scratch),
+    out.deltas(ts_column, decode::time_of(records.front()), std::span<const uint64_t>(scratch),
                bits);
 }
 
@@ -61,7 +62,7 @@ void ChunkEncoder::block(const std::vector<T> &records, const std::array<Field, 
             values_.push_back(f(record));
         columns_.values(id, values_);
     };
-    column(CPU_COLUMN, [](const T &record) { return uint64_t{record.h.cpu}; });
+    column(cpu_column, [](const T &record) { return uint64_t{record.h.cpu}; });
     for (const Field &field : fields) {
         column(field.id, [&](const T &record) {
             const uint64_t value = get_field(&record, field);
@@ -83,15 +84,15 @@ void ChunkEncoder::counters(const std::vector<CounterSnapshot> &records)
             values_.push_back(f(snapshot));
         columns_.values(id, values_);
     };
-    column(COUNTERS_ID, [](const auto &s) { return uint64_t{s.id}; });
-    column(COUNTERS_WHAT, [](const auto &s) { return uint64_t{s.what}; });
-    column(COUNTERS_COUNT, [](const auto &s) { return uint64_t{s.value.size()}; });
+    column(counters_id, [](const auto &s) { return uint64_t{s.id}; });
+    column(counters_what, [](const auto &s) { return uint64_t{s.what}; });
+    column(counters_count, [](const auto &s) { return uint64_t{s.value.size()}; });
     size_t most = 0;
     for (const CounterSnapshot &snapshot : records)
         most = std::max(most, snapshot.value.size());
     for (size_t i = 0; i < most; i++) {
-        column(static_cast<uint16_t>(COUNTERS_VALUE + i), [&](const CounterSnapshot &s) {
-            return i < s.value.size() ? s.value[i] : 0; // COUNTERS_COUNT says which are there
+        column(static_cast<uint16_t>(counters_value + i), [&](const CounterSnapshot &s) {
+            return i < s.value.size() ? s.value[i] : 0; // counters_count says which are there
         });
     }
     columns_.end_block();
@@ -120,13 +121,13 @@ void ChunkEncoder::lost(const Books &books)
     columns_.end_block();
 }
 
-void ChunkEncoder::finish(const ChunkSummary &summary, const Books &books,
-                          Bytes &frame)
+void ChunkEncoder::finish(const ChunkSummary &summary, const Books &books, Bytes &frame)
 {
     const size_t body_at = frame_header_bytes + chunk_header_bytes;
     const size_t body_bytes = frame.size() - body_at;
     const std::span<const uint8_t> head = columns_.head();
-    size_t stored = columns_.compressor().append(head, Compressor::Kind::repeats, head.size(), frame);
+    size_t stored =
+        columns_.compressor().append(head, Compressor::Kind::repeats, head.size(), frame);
     const bool compressed =
         stored != 0 && head.size() <= head_bytes_free + stored * uint64_t{head_bytes_factor};
     if (!compressed) {

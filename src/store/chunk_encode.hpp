@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Records to one chunk. Input: io as it comes, a batch of the other kinds sorted by ts. Output: a whole frame.
+// Records to one chunk. Input: io as it comes, a batch of the other kinds sorted by ts. Output: a
+// whole frame.
 #pragma once
 
 #include "store/columns.hpp"
@@ -25,10 +26,9 @@ class ChunkEncoder {
     // Takes io records until the chunk is full: so many were taken.
     size_t add_io(std::span<const bt_io_long> records) { return io_.add(records); }
     [[nodiscard]] size_t io_count() const { return io_.count(); }
-    // Replaces `frame` by the chunk: the io records added, and the batch's others, whose structs are within
-    // chunk_struct_bytes.
-    ChunkSummary encode(const Batch &batch, const Books &books, uint32_t sequence,
-                        Bytes &frame);
+    // Replaces `frame` by the chunk: the io records added, and the batch's others, whose structs
+    // are within chunk_struct_bytes.
+    ChunkSummary encode(const Batch &batch, const Books &books, uint32_t sequence, Bytes &frame);
 
   private:
     [[nodiscard]] ChunkSummary summarize(const Batch &batch) const;

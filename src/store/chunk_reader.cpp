@@ -84,8 +84,8 @@ std::optional<Footer> read_footer(int fd)
     std::array<uint8_t, trailer_bytes> trailer{};
     if (size < trailer_bytes)
         return std::nullopt;
-    const auto got = base::pread_full(fd, std::as_writable_bytes(std::span(trailer)),
-                                      size - trailer_bytes);
+    const auto got =
+        base::pread_full(fd, std::as_writable_bytes(std::span(trailer)), size - trailer_bytes);
     const uint64_t offset = load_le<uint64_t>(trailer.data());
     if (!got || *got != trailer_bytes ||
         std::memcmp(trailer.data() + 8, end_marker.data(), end_marker.size()) != 0 ||

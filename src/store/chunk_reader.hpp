@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Random access to the chunks of a trace file, for parallel readers and for looking at a part. Input: a seekable file.
-// Output: the list of chunks, and any of them decoded on its own.
+// Random access to the chunks of a trace file, for parallel readers and for looking at a part.
+// Input: a seekable file. Output: the list of chunks, and any of them decoded on its own.
 #pragma once
 
 #include "base/fd.hpp"
@@ -27,8 +27,8 @@ struct Footer {
     std::vector<ChunkEntry> entries; // of the first ones; all where entries.size() == chunks
 };
 std::optional<Footer> parse_footer(std::span<const uint8_t> payload);
-// The footer of a seekable file, found by its last 16 bytes; the descriptor's position stays. nullopt where it is not
-// there or not whole.
+// The footer of a seekable file, found by its last 16 bytes; the descriptor's position stays.
+// nullopt where it is not there or not whole.
 std::optional<Footer> read_footer(int fd);
 std::optional<TraceInfo> read_footer_info(int fd);
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Bytes back to columns of numbers. The bytes may be anybody's: every length is checked before it is used.
+// Bytes back to columns of numbers. The bytes may be anybody's: every length is checked before it
+// is used.
 #include "store/bit_pack.hpp"
 #include "store/columns.hpp"
 

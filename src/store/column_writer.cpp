@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Columns of numbers to bytes: values are cut into byte planes, so that the noise of low bytes is stored as it is and
-// only planes with something to gain go through zstd.
+// Columns of numbers to bytes: values are cut into byte planes, so that the noise of low bytes is
+// stored as it is and only planes with something to gain go through zstd.
 #include "store/bit_pack.hpp"
 #include "store/columns.hpp"
 
@@ -12,11 +12,12 @@ namespace blktag::store {
 namespace {
 
 constexpr size_t sample_bytes = 1024;
-constexpr unsigned repeats_1024 = 800;     // below, matches beat the entropy coder's one bit a value
+constexpr unsigned repeats_1024 = 800; // below, matches beat the entropy coder's one bit a value
 constexpr unsigned min_saving_1024 = 1792; // 1.75 bits a value
 constexpr size_t block_header_bytes = 16;
 
-// Binary logarithms in 1/1024 bits by repeated squaring: integers, so the same choice is made on every machine.
+// Binary logarithms in 1/1024 bits by repeated squaring: integers, so the same choice is made on
+// every machine.
 constexpr auto log2_1024 = [] {
     std::array<uint16_t, sample_bytes + 1> table{};
     for (unsigned n = 1; n < table.size(); n++) {
@@ -117,8 +118,7 @@ void ColumnWriter::planes(uint16_t id, std::span<const T> values, uint64_t bits)
 }
 
 template<class T>
-void ColumnWriter::deltas(uint16_t id, uint64_t base, std::span<const T> differences,
-                          uint64_t bits)
+void ColumnWriter::deltas(uint16_t id, uint64_t base, std::span<const T> differences, uint64_t bits)
 {
     const unsigned shift = bits ? static_cast<unsigned>(std::countr_zero(bits)) : 0;
     describe(id, Encoding::delta, shift);
@@ -179,8 +179,8 @@ void ColumnWriter::plane_list(std::span<const T> values, uint64_t bits, unsigned
     }
 }
 
-// The plane is the last `count` bytes of the body; `bits` is the OR of its values. Packing costs two instructions a
-// value and zstd fifteen to forty: it is taken only where it saves much.
+// The plane is the last `count` bytes of the body; `bits` is the OR of its values. Packing costs
+// two instructions a value and zstd fifteen to forty: it is taken only where it saves much.
 void ColumnWriter::large_plane(size_t count, unsigned bits)
 {
     Bytes &body = *body_;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Columns of numbers to bytes and back: blktag-trace(5), COLUMNS. Input: arrays of values. Output: a chunk's head (how
-// each column is stored, small planes) and body (large planes), and the arrays again.
+// Columns of numbers to bytes and back: blktag-trace(5), COLUMNS. Input: arrays of values. Output:
+// a chunk's head (how each column is stored, small planes) and body (large planes), and the arrays
+// again.
 #pragma once
 
 #include "store/format.hpp"
@@ -24,12 +25,14 @@ class ColumnWriter {
     // Constant where all values are equal, else planes.
     void values(uint16_t id, std::span<const uint64_t> values);
     // Planes; `bits` is the OR of all values, not 0.
-    template<class T> void planes(uint16_t id, std::span<const T> values, uint64_t bits);
+    template<class T>
+    void planes(uint16_t id, std::span<const T> values, uint64_t bits);
     // Differences that were made already, from `base`; `bits` is their OR, not 0.
     template<class T>
     void deltas(uint16_t id, uint64_t base, std::span<const T> differences, uint64_t bits);
     // Distances (zigzag) for Encoding::stream; `bits` is their OR.
-    template<class T> void stream(uint16_t id, std::span<const T> distances, uint64_t bits);
+    template<class T>
+    void stream(uint16_t id, std::span<const T> distances, uint64_t bits);
     // One value per dictionary entry.
     void dictionary(uint16_t id, std::span<const uint64_t> entries);
     // Bytes that are no column (topology, lost by kind).
@@ -57,11 +60,12 @@ class ColumnWriter {
 struct Column {
     uint16_t id = 0;
     Encoding encoding = Encoding::constant;
-    uint64_t base = 0;            // constant: the value; delta: what the first difference is added to
+    uint64_t base = 0;    // constant: the value; delta: what the first difference is added to
     Raw<uint64_t> values; // planes, delta, stream, dictionary
 };
 
-// Walks a head. Every size is checked against what is there; nothing is allocated beyond the block's record count.
+// Walks a head. Every size is checked against what is there; nothing is allocated beyond the
+// block's record count.
 class ColumnReader {
   public:
     ColumnReader(std::span<const uint8_t> head, std::span<const uint8_t> body,
@@ -77,7 +81,8 @@ class ColumnReader {
     };
     // nullopt at the end, or (bad() is true then) where the head is damaged.
     std::optional<Block> next_block();
-    // The block's next column, into `column` whose memory is reused. false at the block's end or where it is bad.
+    // The block's next column, into `column` whose memory is reused. false at the block's end or
+    // where it is bad.
     bool next_column(Block &block, Column &column);
     [[nodiscard]] bool bad() const { return bad_; }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// The trace file's numbers: frames, limits, encodings, column ids, as documented in blktag-trace(5). Input: none.
-// Output: constants, and little-endian loads and stores. Column ids are numbered by hand and only ever appended.
+// The trace file's numbers: frames, limits, encodings, column ids, as documented in
+// blktag-trace(5). Input: none. Output: constants, and little-endian loads and stores. Column ids
+// are numbered by hand and only ever appended.
 #pragma once
 
 #include "store/bytes.hpp"
@@ -34,18 +35,21 @@ inline constexpr size_t trailer_bytes = 16; // offset of the footer's frame, end
 inline constexpr uint32_t max_payload_bytes = 32U << 20;
 inline constexpr uint32_t max_head_bytes = 16U << 20;
 inline constexpr uint64_t max_decoded_bytes = 16U << 20; // of one chunk's records, as structs
-inline constexpr uint32_t head_bytes_free = 65536;       // a head of n stored bytes decodes to at most this
-inline constexpr uint32_t head_bytes_factor = 100;       // and n times this
-inline constexpr uint32_t max_columns = 512;             // of one block
-inline constexpr uint32_t max_blocks = 4096;             // of one chunk
+inline constexpr uint32_t head_bytes_free =
+    65536; // a head of n stored bytes decodes to at most this
+inline constexpr uint32_t head_bytes_factor = 100; // and n times this
+inline constexpr uint32_t max_columns = 512;       // of one block
+inline constexpr uint32_t max_blocks = 4096;       // of one chunk
 inline constexpr uint32_t max_topology_bytes = 4U << 20;
-inline constexpr uint64_t records_per_byte = 32; // a chunk of n records has a payload of at least n / 32 bytes
+inline constexpr uint64_t records_per_byte =
+    32; // a chunk of n records has a payload of at least n / 32 bytes
 inline constexpr uint32_t max_index_entries = 1U << 18;
 inline constexpr size_t index_entry_bytes = 40;
 
 // What a writer makes.
-inline constexpr size_t chunk_struct_bytes = 65536 * sizeof(bt_io_long); // records of all kinds, as structs
-inline constexpr size_t inline_plane_bytes = 1024;   // shorter planes stay in the head
+inline constexpr size_t chunk_struct_bytes =
+    65536 * sizeof(bt_io_long);                    // records of all kinds, as structs
+inline constexpr size_t inline_plane_bytes = 1024; // shorter planes stay in the head
 inline constexpr uint32_t max_dictionary = 8192;
 inline constexpr size_t counters_struct_bytes = sizeof(bt_counters) + 16;
 
@@ -57,11 +61,11 @@ enum class Encoding : uint8_t {
     stream = 4,     // io sectors: distance to where the same dictionary entry's last request ended
 };
 enum class Plane : uint8_t {
-    zero = 0,       // all bytes 0, nothing stored
-    in_head = 1,    // in the head, right here
-    in_body = 2,    // in the body, as it is
-    zstd_body = 3,  // in the body, one zstd frame; its size (u32) follows the mode
-    packed_1 = 16,  // packed_1 + n - 1: in the body, n = 1 .. 7 bits a value, low bits first
+    zero = 0,      // all bytes 0, nothing stored
+    in_head = 1,   // in the head, right here
+    in_body = 2,   // in the body, as it is
+    zstd_body = 3, // in the body, one zstd frame; its size (u32) follows the mode
+    packed_1 = 16, // packed_1 + n - 1: in the body, n = 1 .. 7 bits a value, low bits first
 };
 
 // Blocks that are no records.
@@ -86,26 +90,27 @@ enum IoColumn : uint16_t {
     IO_REQUEUES = 14,
     IO_OP = 15,
     IO_STATUS = 16,
-    IO_PRESENT = 17,     // IoPresent bits
-    IO_TO_PUT_NS = 18,   // ts - complete
+    IO_PRESENT = 17,   // IoPresent bits
+    IO_TO_PUT_NS = 18, // ts - complete
     IO_TO_COMPLETE_NS = 19,
     IO_TO_ISSUE_NS = 20,
-    IO_WAIT_NS = 21,     // get - start
-    IO_INSERT_NS = 22,   // insert - get
-    IO_REFUSED_NS = 23,  // refused - get
+    IO_WAIT_NS = 21,    // get - start
+    IO_INSERT_NS = 22,  // insert - get
+    IO_REFUSED_NS = 23, // refused - get
 };
 enum IoPresent : uint8_t {
     HAS_COMPLETE = 1, // stamps that are not 0
     HAS_ISSUE = 2,
     HAS_GET = 4,
-    HAS_WAIT = 8,     // start differs from get
+    HAS_WAIT = 8, // start differs from get
     HAS_INSERT = 16,
     HAS_REFUSED = 32,
 };
 
-// The value's bytes in the other order where this machine is big-endian. (Compilers see through memcpy, but not
-// through a loop of shifts.)
-template<class T> T to_little_endian(T value)
+// The value's bytes in the other order where this machine is big-endian. (Compilers see through
+// memcpy, but not through a loop of shifts.)
+template<class T>
+T to_little_endian(T value)
 {
     if constexpr (std::endian::native == std::endian::little || sizeof(T) == 1)
         return value;
@@ -117,20 +122,23 @@ template<class T> T to_little_endian(T value)
         return __builtin_bswap64(value);
 }
 
-template<class T> T load_le(const uint8_t *bytes)
+template<class T>
+T load_le(const uint8_t *bytes)
 {
     T value;
     std::memcpy(&value, bytes, sizeof(value));
     return to_little_endian(value);
 }
 
-template<class T> void store_le(uint8_t *bytes, T value)
+template<class T>
+void store_le(uint8_t *bytes, T value)
 {
     value = to_little_endian(value);
     std::memcpy(bytes, &value, sizeof(value));
 }
 
-template<class T> void append_le(Bytes &out, T value)
+template<class T>
+void append_le(Bytes &out, T value)
 {
     const size_t at = out.size();
     out.resize(at + sizeof(T));

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Whole, checked frames from a file or a pipe: buffering, checking, and finding the way back after damage.
+// Whole, checked frames from a file or a pipe: buffering, checking, and finding the way back after
+// damage.
 #include "store/frame_source.hpp"
 
 #include <algorithm>
@@ -10,8 +11,8 @@ namespace blktag::store {
 namespace {
 
 constexpr size_t read_bytes = 1U << 18;
-// Work for frames that turn out to be none, per byte of input: keeps a file full of false markers from taking
-// quadratic time. Honest damage never comes near.
+// Work for frames that turn out to be none, per byte of input: keeps a file full of false markers
+// from taking quadratic time. Honest damage never comes near.
 constexpr uint64_t wasted_free_bytes = 2 * uint64_t{max_payload_bytes};
 constexpr uint64_t wasted_factor = 8;
 // Before the first frame: a file with none in here is no trace.
@@ -30,8 +31,8 @@ void DamageList::add(uint64_t offset_bytes, uint64_t length_bytes, std::string w
                        fmt::format("and {} more places from here on", more_ + 1)};
 }
 
-// Makes `bytes` available from begin_; false where the input ends before. Memory grows with what arrives, never with what
-// a header promises.
+// Makes `bytes` available from begin_; false where the input ends before. Memory grows with what
+// arrives, never with what a header promises.
 std::expected<bool, Error> FrameSource::fill(size_t bytes)
 {
     while (available() < bytes && !at_eof_) {
@@ -93,8 +94,8 @@ std::expected<bool, Error> FrameSource::find_marker()
         const uint8_t *to = buffer_.data() + end_;
         const uint8_t *at = std::search(from, to, marker.begin(), marker.end());
         // A marker may lie across the buffer's end: its first bytes stay for the next round.
-        const auto skip = at == to ? available() - (marker.size() - 1)
-                                   : static_cast<size_t>(at - from);
+        const auto skip =
+            at == to ? available() - (marker.size() - 1) : static_cast<size_t>(at - from);
         begin_ += skip;
         if (at != to)
             return true;

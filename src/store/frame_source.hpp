@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Whole, checked frames from a file or a pipe. Input: a descriptor, read forward only. Output: frames in order, and what
-// was damaged between them. After damage it looks for the next marker whose frame's checksum holds.
+// Whole, checked frames from a file or a pipe. Input: a descriptor, read forward only. Output:
+// frames in order, and what was damaged between them. After damage it looks for the next marker
+// whose frame's checksum holds.
 #pragma once
 
 #include "base/fd.hpp"
@@ -33,7 +34,8 @@ class DamageList {
 
 class FrameSource {
   public:
-    // Reads from the descriptor's position, which is offset 0 of everything said here. Does not own it.
+    // Reads from the descriptor's position, which is offset 0 of everything said here. Does not own
+    // it.
     explicit FrameSource(int fd) : fd_(fd) {}
 
     // nullopt at the end. An error is one of reading, or another major version of the format.

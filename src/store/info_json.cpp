@@ -31,7 +31,7 @@ void get(const json &object, const char *name, std::string &out)
 }
 
 template<class T>
-    requires std::unsigned_integral<T>
+requires std::unsigned_integral<T>
 void get(const json &object, const char *name, T &out)
 {
     const json *value = member(object, name);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// TraceInfo and Books to the file's JSON and back. Input: structs, or bytes from anybody. Output: the other; what is
-// missing or of a wrong type keeps its default.
+// TraceInfo and Books to the file's JSON and back. Input: structs, or bytes from anybody. Output:
+// the other; what is missing or of a wrong type keeps its default.
 #pragma once
 
 #include "blktag/records.hpp"

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// The io block of one chunk to rows: each row starts as a copy of its dictionary entry, then gets what is its own.
+// The io block of one chunk to rows: each row starts as a copy of its dictionary entry, then gets
+// what is its own.
 #include "store/io_decode.hpp"
 #include "store/io_stamps.hpp"
 #include "store/kinds.hpp"
@@ -212,8 +213,8 @@ bool IoDecoder::rare_stamps(std::span<bt_io_long> out, const View &present)
         wanted[2] += (present[i] & HAS_REFUSED) != 0;
     }
     const auto enough = [&](const View &v, IoColumn id, size_t count) {
-        return v.mask == 0 || (columns_[id].encoding == Encoding::planes &&
-                               columns_[id].values.size() == count);
+        return v.mask == 0 ||
+               (columns_[id].encoding == Encoding::planes && columns_[id].values.size() == count);
     };
     if (!enough(wait, IO_WAIT_NS, wanted[0]) || !enough(insert, IO_INSERT_NS, wanted[1]) ||
         !enough(refused, IO_REFUSED_NS, wanted[2]))

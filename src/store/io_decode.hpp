@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// The io block of one chunk to rows. Input: its columns. Output: records appended, not validated yet.
+// The io block of one chunk to rows. Input: its columns. Output: records appended, not validated
+// yet.
 #pragma once
 
 #include "store/columns.hpp"
@@ -13,7 +14,8 @@ namespace blktag::store {
 
 class IoDecoder {
   public:
-    // Appends block.count records. false = the columns do not fit each other; `out` is as before then.
+    // Appends block.count records. false = the columns do not fit each other; `out` is as before
+    // then.
     bool decode(ColumnReader &reader, ColumnReader::Block &block, std::vector<bt_io_long> &out);
 
   private:

@@ -17,8 +17,7 @@ static_assert(hash_slots == 1U << 15);
 static_assert(offsetof(bt_io_long, flags) == offsetof(bt_io_long, hctx_id) + 6 &&
               offsetof(bt_io_long, submit_cpu) == offsetof(bt_io_long, hctx_id) + 8 &&
               offsetof(bt_io_long, status) == offsetof(bt_io_long, submit_cpu) + 7);
-constexpr auto place_mask =
-    std::bit_cast<uint64_t>(std::array<uint16_t, 4>{0xffff, 0, 0, 0xffff});
+constexpr auto place_mask = std::bit_cast<uint64_t>(std::array<uint16_t, 4>{0xffff, 0, 0, 0xffff});
 
 uint64_t load_word(const uint16_t *at)
 {
@@ -28,7 +27,8 @@ uint64_t load_word(const uint16_t *at)
 }
 
 // OR of the values, and of their differences to the first.
-template<class T> struct Bits {
+template<class T>
+struct Bits {
     T any = 0, changes = 0;
     Bits(const T *values, size_t count)
     {
@@ -60,7 +60,8 @@ IoEncoder::IoEncoder() : slots_(hash_slots), rows_(std::make_unique_for_overwrit
     keys_.reserve(max_dictionary);
 }
 
-// The dictionary index of a combination, made where it is new. max_dictionary where there is no room for it.
+// The dictionary index of a combination, made where it is new. max_dictionary where there is no
+// room for it.
 inline uint32_t IoEncoder::entry_of(const Key &key, uint64_t sector, const Key *keys,
                                     const uint16_t *slots)
 {
@@ -254,8 +255,8 @@ void IoEncoder::put_dictionary(ColumnWriter &out)
     column(IO_STATUS, [](const Io &io, uint64_t) { return io.status; });
 }
 
-// Sequential I/O: distance to where the same combination's last request ended. Done only where a sample says that it
-// pays: for random I/O the distances are longer than the sectors.
+// Sequential I/O: distance to where the same combination's last request ended. Done only where a
+// sample says that it pays: for random I/O the distances are longer than the sectors.
 bool IoEncoder::put_streams(ColumnWriter &out)
 {
     constexpr uint64_t near_sectors = 1U << 14;

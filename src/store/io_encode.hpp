@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// io records to columns, in one pass over the rows. Input: records as they come. Output: one block per chunk.
+// io records to columns, in one pass over the rows. Input: records as they come. Output: one block
+// per chunk.
 //
-// This is the hot part of recording. What does not vary on its own (task, CPUs, hctx, flags, operation, which stamps
-// there are) becomes one index into a dictionary of combinations; the rest are differences that are small. Rows are
-// taken apart as they arrive: they are read once and copied never.
+// This is the hot part of recording. What does not vary on its own (task, CPUs, hctx, flags,
+// operation, which stamps there are) becomes one index into a dictionary of combinations; the rest
+// are differences that are small. Rows are taken apart as they arrive: they are read once and
+// copied never.
 #pragma once
 
 #include "store/columns.hpp"
@@ -68,7 +70,7 @@ class IoEncoder {
     size_t count_ = 0;
     uint64_t base_ts_ns_ = 0, before_ts_ns_ = 0; // of the first and of the latest row
     uint64_t first_ts_ns_ = 0, last_ts_ns_ = 0;  // smallest and greatest
-    Raw<Key> keys_; // the dictionary
+    Raw<Key> keys_;                              // the dictionary
     std::vector<uint64_t> stream_start_;
     std::vector<uint16_t> slots_; // hash table: entry + 1
     std::unique_ptr<Rows> rows_;

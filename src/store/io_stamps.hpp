@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// The stamps of one I/O as differences and back: each from the next later one that there is. Input: a record, or the
-// differences. Output: the other. All arithmetic is modulo 2^64, so any values survive.
+// The stamps of one I/O as differences and back: each from the next later one that there is. Input:
+// a record, or the differences. Output: the other. All arithmetic is modulo 2^64, so any values
+// survive.
 #pragma once
 
 #include "store/format.hpp"
@@ -18,12 +19,13 @@ inline uint8_t present_stamps(const bt_io_long &io)
     const uint64_t missing = ((io.complete_ns - 1) | (io.issue_ns - 1) | (io.get_ns - 1)) >> 63;
     if ((rare | missing) == 0) [[likely]]
         return usual_stamps;
-    const auto bit = [](bool is, IoPresent has) { return is ? unsigned{has} : 0U; };
-    return static_cast<uint8_t>(bit(io.complete_ns != 0, HAS_COMPLETE) |
-                                bit(io.issue_ns != 0, HAS_ISSUE) | bit(io.get_ns != 0, HAS_GET) |
-                                bit(io.start_ns != io.get_ns, HAS_WAIT) |
-                                bit(io.insert_ns != 0, HAS_INSERT) |
-                                bit(io.refused_ns != 0, HAS_REFUSED));
+    const auto bit = [](bool is, IoPresent has) {
+        return is ? unsigned{has} : 0U;
+    };
+    return static_cast<uint8_t>(
+        bit(io.complete_ns != 0, HAS_COMPLETE) | bit(io.issue_ns != 0, HAS_ISSUE) |
+        bit(io.get_ns != 0, HAS_GET) | bit(io.start_ns != io.get_ns, HAS_WAIT) |
+        bit(io.insert_ns != 0, HAS_INSERT) | bit(io.refused_ns != 0, HAS_REFUSED));
 }
 
 struct StampSteps {
@@ -50,9 +52,9 @@ inline StampSteps steps_of(const bt_io_long &io)
 inline void set_stamps(bt_io_long &io, uint8_t present, const StampSteps &steps)
 {
     uint64_t later = io.h.ts_ns;
-    io.complete_ns = present & HAS_COMPLETE ? later -= steps.put : 0;
-    io.issue_ns = present & HAS_ISSUE ? later -= steps.complete : 0;
-    io.get_ns = present & HAS_GET ? later -= steps.issue : 0;
+    io.complete_ns = present &HAS_COMPLETE ? later -= steps.put : 0;
+    io.issue_ns = present &HAS_ISSUE ? later -= steps.complete : 0;
+    io.get_ns = present &HAS_GET ? later -= steps.issue : 0;
 }
 
 } // namespace blktag::store

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Which column holds which field, for every kind but io and counters. Input: none. Output: tables. Ids are numbered by
-// hand and only ever appended; 1 is ts, 2 the CPU that wrote the record.
+// Which column holds which field, for every kind but io and counters. Input: none. Output: tables.
+// Ids are numbered by hand and only ever appended; 1 is ts, 2 the CPU that wrote the record.
 #pragma once
 
 #include "blktag/records.hpp"
@@ -17,16 +17,26 @@ struct Field {
     bool before_ts; // a moment: stored as ts - value, modulo 2^64
 };
 
-inline constexpr uint16_t TS_COLUMN = 1;
-inline constexpr uint16_t CPU_COLUMN = 2;
+inline constexpr uint16_t ts_column = 1;
+inline constexpr uint16_t cpu_column = 2;
 
-#define BLKTAG_FIELD(type, name, id) Field{id, offsetof(type, name), sizeof(type::name), false}
-#define BLKTAG_MOMENT(type, name, id) Field{id, offsetof(type, name), sizeof(type::name), true}
+#define BLKTAG_FIELD(type, name, id)                                                               \
+    Field                                                                                          \
+    {                                                                                              \
+        id, offsetof(type, name), sizeof(type::name), false                                        \
+    }
+#define BLKTAG_MOMENT(type, name, id)                                                              \
+    Field                                                                                          \
+    {                                                                                              \
+        id, offsetof(type, name), sizeof(type::name), true                                         \
+    }
 
 // The fields of T after its header.
-template<class T> inline constexpr auto fields_of = std::array<Field, 0>{};
+template<class T>
+inline constexpr auto fields_of = std::array<Field, 0>{};
 
-template<> inline constexpr auto fields_of<bt_task> = [] {
+template<>
+inline constexpr auto fields_of<bt_task> = [] {
     std::array<Field, 4 + BT_COMM_LEN> fields{
         BLKTAG_FIELD(bt_task, tid, 3), BLKTAG_FIELD(bt_task, tgid, 4),
         BLKTAG_FIELD(bt_task, cgroup_id, 5), BLKTAG_FIELD(bt_task, start_ns, 6)};
@@ -57,8 +67,8 @@ inline constexpr auto fields_of<bt_dwait> =
                BLKTAG_FIELD(bt_dwait, active, 11),   BLKTAG_FIELD(bt_dwait, limit, 12)};
 
 template<>
-inline constexpr auto fields_of<bt_restart> = std::array{BLKTAG_MOMENT(bt_restart, marked_ns, 3),
-                                                         BLKTAG_FIELD(bt_restart, hctx_id, 4)};
+inline constexpr auto fields_of<bt_restart> =
+    std::array{BLKTAG_MOMENT(bt_restart, marked_ns, 3), BLKTAG_FIELD(bt_restart, hctx_id, 4)};
 
 // RUN and ARM; an ARM's start_ns is a delay, and is stored as a plain value in its own column.
 template<>
@@ -93,30 +103,38 @@ inline constexpr auto fields_of<bt_other_wait> =
                BLKTAG_FIELD(bt_other_wait, queue_id, 5), BLKTAG_FIELD(bt_other_wait, what, 6)};
 
 template<>
-inline constexpr auto fields_of<bt_ident_rec> = std::array{
-    BLKTAG_FIELD(bt_ident_rec, id, 3),        BLKTAG_FIELD(bt_ident_rec, what, 4),
-    BLKTAG_FIELD(bt_ident_rec, hctx_type, 5), BLKTAG_FIELD(bt_ident_rec, queue_id, 6),
-    BLKTAG_FIELD(bt_ident_rec, hctx_num, 7),  BLKTAG_FIELD(bt_ident_rec, flags, 8),
-    BLKTAG_FIELD(bt_ident_rec, dev, 9),       BLKTAG_FIELD(bt_ident_rec, depth, 10),
-    BLKTAG_FIELD(bt_ident_rec, reserved, 11), BLKTAG_FIELD(bt_ident_rec, space_id, 12),
-    BLKTAG_FIELD(bt_ident_rec, sched_space_id, 13), BLKTAG_FIELD(bt_ident_rec, set_id, 14),
-    BLKTAG_FIELD(bt_ident_rec, nr_ctx, 15),   BLKTAG_FIELD(bt_ident_rec, slot_base, 16)};
+inline constexpr auto fields_of<bt_ident_rec> =
+    std::array{BLKTAG_FIELD(bt_ident_rec, id, 3),
+               BLKTAG_FIELD(bt_ident_rec, what, 4),
+               BLKTAG_FIELD(bt_ident_rec, hctx_type, 5),
+               BLKTAG_FIELD(bt_ident_rec, queue_id, 6),
+               BLKTAG_FIELD(bt_ident_rec, hctx_num, 7),
+               BLKTAG_FIELD(bt_ident_rec, flags, 8),
+               BLKTAG_FIELD(bt_ident_rec, dev, 9),
+               BLKTAG_FIELD(bt_ident_rec, depth, 10),
+               BLKTAG_FIELD(bt_ident_rec, reserved, 11),
+               BLKTAG_FIELD(bt_ident_rec, space_id, 12),
+               BLKTAG_FIELD(bt_ident_rec, sched_space_id, 13),
+               BLKTAG_FIELD(bt_ident_rec, set_id, 14),
+               BLKTAG_FIELD(bt_ident_rec, nr_ctx, 15),
+               BLKTAG_FIELD(bt_ident_rec, slot_base, 16)};
 
 template<>
-inline constexpr auto fields_of<bt_gauge> = std::array{
-    BLKTAG_FIELD(bt_gauge, space_id, 3),       BLKTAG_FIELD(bt_gauge, depth, 4),
-    BLKTAG_FIELD(bt_gauge, held, 5),           BLKTAG_FIELD(bt_gauge, cleared, 6),
-    BLKTAG_FIELD(bt_gauge, waiters, 7),        BLKTAG_FIELD(bt_gauge, users, 8),
-    BLKTAG_FIELD(bt_gauge, wake_batch, 9),     BLKTAG_FIELD(bt_gauge, wakes_due, 10),
-    BLKTAG_FIELD(bt_gauge, in_flight, 11),     BLKTAG_FIELD(bt_gauge, reserved_held, 12),
-    BLKTAG_MOMENT(bt_gauge, oldest_get_ns, 13)};
+inline constexpr auto fields_of<bt_gauge> =
+    std::array{BLKTAG_FIELD(bt_gauge, space_id, 3),       BLKTAG_FIELD(bt_gauge, depth, 4),
+               BLKTAG_FIELD(bt_gauge, held, 5),           BLKTAG_FIELD(bt_gauge, cleared, 6),
+               BLKTAG_FIELD(bt_gauge, waiters, 7),        BLKTAG_FIELD(bt_gauge, users, 8),
+               BLKTAG_FIELD(bt_gauge, wake_batch, 9),     BLKTAG_FIELD(bt_gauge, wakes_due, 10),
+               BLKTAG_FIELD(bt_gauge, in_flight, 11),     BLKTAG_FIELD(bt_gauge, reserved_held, 12),
+               BLKTAG_MOMENT(bt_gauge, oldest_get_ns, 13)};
 
 template<>
 inline constexpr auto fields_of<bt_hgauge> =
     std::array{BLKTAG_FIELD(bt_hgauge, hctx_id, 3), BLKTAG_FIELD(bt_hgauge, flags, 4),
                BLKTAG_FIELD(bt_hgauge, active, 5), BLKTAG_FIELD(bt_hgauge, dispatch_busy, 6)};
 
-template<> inline constexpr auto fields_of<bt_loss> = [] {
+template<>
+inline constexpr auto fields_of<bt_loss> = [] {
     std::array<Field, 2 + BT_NR_RING_KINDS> fields{BLKTAG_MOMENT(bt_loss, from_ns, 3),
                                                    BLKTAG_FIELD(bt_loss, of_cpu, 4)};
     for (uint16_t i = 0; i < BT_NR_RING_KINDS; i++)
@@ -129,12 +147,13 @@ template<> inline constexpr auto fields_of<bt_loss> = [] {
 #undef BLKTAG_MOMENT
 
 // Columns of counters: 1 ts, 3 id, 4 what, 5 count of values, 100 + k: counter k of counters.def.
-inline constexpr uint16_t COUNTERS_ID = 3;
-inline constexpr uint16_t COUNTERS_WHAT = 4;
-inline constexpr uint16_t COUNTERS_COUNT = 5;
-inline constexpr uint16_t COUNTERS_VALUE = 100;
+inline constexpr uint16_t counters_id = 3;
+inline constexpr uint16_t counters_what = 4;
+inline constexpr uint16_t counters_count = 5;
+inline constexpr uint16_t counters_value = 100;
 
-template<class T> T load_host(const std::byte *at)
+template<class T>
+T load_host(const std::byte *at)
 {
     T value;
     std::memcpy(&value, at, sizeof(value));

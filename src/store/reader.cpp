@@ -112,7 +112,8 @@ void Reader::finish_cut()
 {
     books_.complete = false;
     info_.end_mono_ns = info_.end_real_ns = 0;
-    // The frame source has noted what it could not read; a clean cut between frames leaves nothing to note there.
+    // The frame source has noted what it could not read; a clean cut between frames leaves nothing
+    // to note there.
     const auto &entries = damage_.entries();
     if (entries.empty() || entries.back().length_bytes != 0)
         damage_.add(frames_.bytes_read(), 0, "the recording was cut: its end is missing");

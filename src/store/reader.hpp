@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Reads a trace as a RecordSource, forward only, so from a file, a pipe or stdin. Input: bytes from anybody. Output: one
-// batch per chunk, everything up to, between and after damage, and where the damage is.
+// Reads a trace as a RecordSource, forward only, so from a file, a pipe or stdin. Input: bytes from
+// anybody. Output: one batch per chunk, everything up to, between and after damage, and where the
+// damage is.
 //
 //     auto reader = store::Reader::open("out.tag");   // "-" is stdin
 //     Batch batch;
@@ -33,8 +34,8 @@ struct ReaderStats {
 // Not thread-safe. Memory stays below about 150 MiB whatever the bytes are.
 class Reader : public RecordSource {
   public:
-    // Fails where nothing in it is usable: empty, not a trace, another major version, damaged all over. Errors do not
-    // name the file: the caller knows it.
+    // Fails where nothing in it is usable: empty, not a trace, another major version, damaged all
+    // over. Errors do not name the file: the caller knows it.
     static std::expected<std::unique_ptr<Reader>, Error> open(const std::string &path);
     static std::expected<std::unique_ptr<Reader>, Error> open(base::Fd fd);
 

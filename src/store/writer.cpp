@@ -14,7 +14,8 @@
 namespace blktag::store {
 namespace {
 
-template<class T> void sort_by_time(std::vector<T> &records)
+template<class T>
+void sort_by_time(std::vector<T> &records)
 {
     const auto earlier = [](const T &a, const T &b) {
         return decode::time_of(a) < decode::time_of(b);
@@ -27,14 +28,16 @@ size_t struct_bytes(const CounterSnapshot &)
 {
     return counters_struct_bytes;
 }
-template<class T> size_t struct_bytes(const T &)
+template<class T>
+size_t struct_bytes(const T &)
 {
     return sizeof(T);
 }
 
 } // namespace
 
-Writer::Writer(base::Fd fd, WriterOptions options) : fd_(std::move(fd)), options_(std::move(options))
+Writer::Writer(base::Fd fd, WriterOptions options)
+    : fd_(std::move(fd)), options_(std::move(options))
 {
     struct stat status {};
     regular_file_ = ::fstat(fd_.get(), &status) == 0 && S_ISREG(status.st_mode);
@@ -71,8 +74,8 @@ std::expected<void, Error> Writer::write_frame()
     }
     // Half a frame is of no use to a reader: a file is put back to its last whole one.
     if (regular_file_ && written)
-        (void)!::ftruncate(fd_.get(), ::lseek(fd_.get(), 0, SEEK_CUR) -
-                                          static_cast<off_t>(written));
+        (void)!::ftruncate(fd_.get(),
+                           ::lseek(fd_.get(), 0, SEEK_CUR) - static_cast<off_t>(written));
     return fail(errnum);
 }
 

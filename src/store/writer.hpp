@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Writes a trace file or stream. Input: batches, books, TraceInfo. Output: frames (blktag-trace(5)) on a descriptor,
-// each in one go; never seeks, so a pipe is as good as a file.
+// Writes a trace file or stream. Input: batches, books, TraceInfo. Output: frames (blktag-trace(5))
+// on a descriptor, each in one go; never seeks, so a pipe is as good as a file.
 //
 //     auto writer = store::Writer::open(std::move(fd), source.info());
-//     while (source.next(batch)) { writer->set_books(source.books()); writer->put(batch); writer->tick(now_ns); }
-//     writer->finish(source.info(), source.books());
+//     while (source.next(batch)) { writer->set_books(source.books()); writer->put(batch);
+//     writer->tick(now_ns); } writer->finish(source.info(), source.books());
 //
-// After an error nothing more is written: what was written before is a readable trace that ends without its end.
+// After an error nothing more is written: what was written before is a readable trace that ends
+// without its end.
 #pragma once
 
 #include "base/fd.hpp"
@@ -19,7 +20,8 @@
 namespace blktag::store {
 
 struct WriterOptions {
-    // A record waits no longer than this for its chunk (as far as tick() is called): what SIGKILL can lose.
+    // A record waits no longer than this for its chunk (as far as tick() is called): what SIGKILL
+    // can lose.
     uint64_t flush_interval_ns = 900'000'000;
     std::string name = "output"; // for error texts
 };
@@ -63,7 +65,7 @@ class Writer : public RecordSink {
     base::Fd fd_;
     WriterOptions options_;
     bool regular_file_ = false;
-    Batch pending_; // all but io, which the encoder takes apart at once
+    Batch pending_;            // all but io, which the encoder takes apart at once
     size_t pending_bytes_ = 0; // as structs
     uint64_t pending_since_ns_ = 0;
     Books books_;

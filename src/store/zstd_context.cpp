@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // zstd contexts: one frame at a time, bounded on both sides.
-#define ZSTD_STATIC_LINKING_ONLY // for ZSTD_c_literalCompressionMode; where it is refused, files get longer, not wrong
+#define ZSTD_STATIC_LINKING_ONLY // for ZSTD_c_literalCompressionMode; where it is refused, files
+                                 // get longer, not wrong
 #include "store/zstd_context.hpp"
 
 #include <new>
@@ -30,8 +31,7 @@ void Compressor::tune(Kind kind)
     ZSTD_CCtx_setParameter(context, ZSTD_c_literalCompressionMode, ZSTD_ps_enable);
 }
 
-size_t Compressor::append(std::span<const uint8_t> bytes, Kind kind, size_t limit_bytes,
-                          Bytes &out)
+size_t Compressor::append(std::span<const uint8_t> bytes, Kind kind, size_t limit_bytes, Bytes &out)
 {
     tune(kind);
     const size_t at = out.size();

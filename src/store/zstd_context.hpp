@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// zstd contexts, kept over chunks: making one costs more than a small frame. Input: bytes. Output: one frame, or back.
+// zstd contexts, kept over chunks: making one costs more than a small frame. Input: bytes. Output:
+// one frame, or back.
 #pragma once
 
 #include "store/bytes.hpp"
@@ -14,10 +15,11 @@ namespace blktag::store {
 class Compressor {
   public:
     Compressor();
-    // Bytes that repeat gain by matches, noise with a skewed distribution only by the entropy coder.
+    // Bytes that repeat gain by matches, noise with a skewed distribution only by the entropy
+    // coder.
     enum class Kind { repeats, noise };
-    // Appends one frame to `out`; returns its size. Gives nothing (0, `out` as before) where it would be longer than
-    // `limit_bytes`.
+    // Appends one frame to `out`; returns its size. Gives nothing (0, `out` as before) where it
+    // would be longer than `limit_bytes`.
     size_t append(std::span<const uint8_t> bytes, Kind kind, size_t limit_bytes, Bytes &out);
 
   private:

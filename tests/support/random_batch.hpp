@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Batches of valid records with random contents, for tests. Input: a seed. Output: the same batch for the same seed.
+// Batches of valid records with random contents, for tests. Input: a seed. Output: the same batch
+// for the same seed.
 #pragma once
 
 #include "decode/batch.hpp"
@@ -81,7 +82,8 @@ class RandomBatch {
     }
 
   private:
-    template<class T, class F> void fill(std::vector<T> &out, size_t count, F &&make)
+    template<class T, class F>
+    void fill(std::vector<T> &out, size_t count, F &&make)
     {
         for (size_t i = 0; i < count; i++)
             out.push_back(make());
@@ -90,7 +92,8 @@ class RandomBatch {
         });
     }
 
-    template<class T> T record(bt_kind kind)
+    template<class T>
+    T record(bt_kind kind)
     {
         T r{};
         r.h.size = sizeof(T);
@@ -277,7 +280,8 @@ inline bool same(const CounterSnapshot &a, const CounterSnapshot &b)
     return a.ts_ns == b.ts_ns && a.id == b.id && a.what == b.what && a.value == b.value;
 }
 // Records have no padding that is not zeroed, so bytes compare.
-template<class T> bool same(const T &a, const T &b)
+template<class T>
+bool same(const T &a, const T &b)
 {
     return std::memcmp(&a, &b, sizeof(T)) == 0;
 }
@@ -305,9 +309,8 @@ inline std::string difference(const Batch &a, const Batch &b)
 // Appends all of `from`.
 inline void append(Batch &to, const Batch &from)
 {
-    decode::for_each_pair(from, to, [](const auto &x, auto &y, bt_kind) {
-        y.insert(y.end(), x.begin(), x.end());
-    });
+    decode::for_each_pair(
+        from, to, [](const auto &x, auto &y, bt_kind) { y.insert(y.end(), x.begin(), x.end()); });
     to.topology_json.insert(to.topology_json.end(), from.topology_json.begin(),
                             from.topology_json.end());
 }

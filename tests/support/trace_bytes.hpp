@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Traces as bytes in memory, for tests: written and read through the real writer and reader by way of memfds.
-// Input: batches, or bytes. Output: bytes, or what the reader made of them.
+// Traces as bytes in memory, for tests: written and read through the real writer and reader by way
+// of memfds. Input: batches, or bytes. Output: bytes, or what the reader made of them.
 #pragma once
 
 #include "store/reader.hpp"

@@ -21,8 +21,14 @@ TEST(Text, control_bytes_never_pass)
     EXPECT_EQ(escape_terminal("a\x1b[31mb\n\t\x7f"), "a\\x1b[31mb\\x0a\\x09\\x7f");
     EXPECT_EQ(escape_terminal(std::string_view("a\0b", 3)), "a\\x00b");
     EXPECT_EQ(escape_terminal("back\\slash"), "back\\\\slash");
-    EXPECT_EQ(escape_terminal("\xc2\x9b" "31m"), "\\u{009b}31m") << "C1 control sequence introducer";
-    EXPECT_EQ(escape_terminal("\xe2\x80\xae" "gpj"), "\\u{202e}gpj") << "right-to-left override";
+    EXPECT_EQ(escape_terminal("\xc2\x9b"
+                              "31m"),
+              "\\u{009b}31m")
+        << "C1 control sequence introducer";
+    EXPECT_EQ(escape_terminal("\xe2\x80\xae"
+                              "gpj"),
+              "\\u{202e}gpj")
+        << "right-to-left override";
     EXPECT_EQ(escape_terminal("e\xcc\x81"), "e\\u{0301}") << "combining accent";
     EXPECT_EQ(escape_terminal("\xef\xbb\xbf"), "\\u{feff}");
     EXPECT_EQ(escape_terminal("\xf3\xa0\x80\xa0"), "\\u{e0020}");
@@ -130,7 +136,8 @@ TEST(Units, sizes_are_parsed)
     EXPECT_EQ(parse_bytes("64k"), 65536U);
     EXPECT_EQ(parse_bytes("1.5MiB"), 1572864U);
     EXPECT_EQ(parse_bytes("2G"), 2147483648U);
-    for (const char *bad : {"", "K", "-1", "1.5", "1X", "1KK", "99999999999999999999", "20000000T", "1 K"})
+    for (const char *bad :
+         {"", "K", "-1", "1.5", "1X", "1KK", "99999999999999999999", "20000000T", "1 K"})
         EXPECT_FALSE(parse_bytes(bad)) << bad;
 }
 
@@ -176,7 +183,8 @@ TEST(Fd, closes_once_and_moves)
         EXPECT_EQ(written, 3U);
     }
     std::array<std::byte, 8> got{};
-    EXPECT_EQ(read_full(read_end.get(), got).value(), 3U) << "the end came: the descriptor was closed";
+    EXPECT_EQ(read_full(read_end.get(), got).value(), 3U)
+        << "the end came: the descriptor was closed";
     EXPECT_EQ(read_end.close_now(), 0);
     EXPECT_FALSE(read_end.valid());
     EXPECT_EQ(read_full(ends[0], got).error(), EBADF);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Raw records: sizes, kinds, enums, times; the short form made long. Input: bytes as in a ring. Output: verdicts.
+// Raw records: sizes, kinds, enums, times; the short form made long. Input: bytes as in a ring.
+// Output: verdicts.
 #include "decode/decoder.hpp"
 #include "decode/merge_runs.hpp"
 #include "decode/validate.hpp"
@@ -14,7 +15,8 @@ namespace {
 
 using test::RandomBatch;
 
-template<class T> std::vector<std::byte> bytes_of(const T &record, size_t size = sizeof(T))
+template<class T>
+std::vector<std::byte> bytes_of(const T &record, size_t size = sizeof(T))
 {
     std::vector<std::byte> bytes(size);
     std::memcpy(bytes.data(), &record, std::min(size, sizeof(T)));
@@ -117,7 +119,8 @@ TEST(Decode, impossible_values_are_refused)
     EXPECT_TRUE(refused([](bt_io &io) { io.tag = 10240; }));
     EXPECT_FALSE(refused([](bt_io &io) { io.tag = BT_NO_TAG; }));
     EXPECT_TRUE(refused([](bt_io &io) { io.h.cpu = 70'000; }));
-    EXPECT_TRUE(refused([](bt_io &io) { io.issue_to_complete_ns = 2'000'000; })) << "before time began";
+    EXPECT_TRUE(refused([](bt_io &io) { io.issue_to_complete_ns = 2'000'000; }))
+        << "before time began";
     EXPECT_TRUE(refused([](bt_io &io) { io.h.ts_ns = UINT64_MAX; }));
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Events as lines. Input: records. Output: verdicts on the exact text, and that JSON is JSON and nothing hostile passes.
+// Events as lines. Input: records. Output: verdicts on the exact text, and that JSON is JSON and
+// nothing hostile passes.
 #include "report/print.hpp"
 #include "support/random_batch.hpp"
 
@@ -68,14 +69,16 @@ std::string printed(bool json, const Batch &batch)
 
 TEST(Print, text_lines_in_time_order)
 {
-    EXPECT_EQ(printed(false, sample_batch()),
-              "    0.000000 [001] task       tid=42 tgid=42 cgroup_id=0 comm=fi\\x1bo\n"
-              "    0.001012 [002] wait       nullb0/1       cause=exhausted wait=12.3us runnable=340ns "
-              "tid=42 comm=fi\\x1bo op=read tag=7 depth=4 held=4 active=0 limit=4 users=0 attempts=1 "
-              "sleeps=1\n"
-              "    0.002000 [003] io         nullb0/1       op=read sector=8 bytes=4096 tag=7 wait=12.3us "
-              "queued=1.00us device=80.0us done=907us tid=42 comm=fi\\x1bo submit_cpu=2 complete_cpu=3 "
-              "flags=sync,waited\n");
+    EXPECT_EQ(
+        printed(false, sample_batch()),
+        "    0.000000 [001] task       tid=42 tgid=42 cgroup_id=0 comm=fi\\x1bo\n"
+        "    0.001012 [002] wait       nullb0/1       cause=exhausted wait=12.3us runnable=340ns "
+        "tid=42 comm=fi\\x1bo op=read tag=7 depth=4 held=4 active=0 limit=4 users=0 attempts=1 "
+        "sleeps=1\n"
+        "    0.002000 [003] io         nullb0/1       op=read sector=8 bytes=4096 tag=7 "
+        "wait=12.3us "
+        "queued=1.00us device=80.0us done=907us tid=42 comm=fi\\x1bo submit_cpu=2 complete_cpu=3 "
+        "flags=sync,waited\n");
 }
 
 TEST(Print, json_has_every_field_by_name)

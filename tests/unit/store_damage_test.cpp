@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// The trace reader on bad input: cut anywhere, any byte changed, pieces missing, lies in every field. Input: spoiled
-// bytes. Output: verdicts; under a sanitizer, that nothing is touched that should not be.
+// The trace reader on bad input: cut anywhere, any byte changed, pieces missing, lies in every
+// field. Input: spoiled bytes. Output: verdicts; under a sanitizer, that nothing is touched that
+// should not be.
 #include "store/chunk_reader.hpp"
 #include "store/info_json.hpp"
 #include "support/trace_bytes.hpp"
@@ -245,11 +246,13 @@ RC_GTEST_PROP(StoreDamage, any_bytes_at_all, (const std::string &bytes))
     const ReadBack info = read_trace(frame_of(store::FrameType::info, bytes, 0));
     RC_ASSERT(info.error.empty());
     RC_ASSERT(!info.damage.empty());
-    const ReadBack footer = read_trace(small_trace() + frame_of(store::FrameType::footer, bytes, 9));
+    const ReadBack footer =
+        read_trace(small_trace() + frame_of(store::FrameType::footer, bytes, 9));
     RC_ASSERT(!footer.damage.empty());
 }
 
-// 1 kB that promises millions of records, or a head of many megabytes, is refused before memory is spent.
+// 1 kB that promises millions of records, or a head of many megabytes, is refused before memory is
+// spent.
 TEST(StoreDamage, promises_without_bytes_are_refused)
 {
     std::string payload = plain_head(chunk_payload(small_trace(), 0));
@@ -272,15 +275,15 @@ TEST(StoreDamage, unknown_kinds_and_columns_are_skipped_and_counted)
 {
     std::string payload = plain_head(chunk_payload(small_trace(), 0));
     auto *bytes = reinterpret_cast<uint8_t *>(payload.data());
-    const size_t head_at =
-        store::chunk_header_bytes + store::load_le<uint32_t>(bytes + 64);
+    const size_t head_at = store::chunk_header_bytes + store::load_le<uint32_t>(bytes + 64);
     ASSERT_EQ(store::load_le<uint16_t>(bytes + head_at), BT_K_IO_LONG);
     store::store_le(bytes + head_at, uint16_t{200});
     ReadBack back = read_trace(trace_of(payload));
     EXPECT_EQ(back.stats.unknown.at(200), 2U);
     EXPECT_EQ(back.batch.io.size(), 0U);
     EXPECT_EQ(back.batch.waits.size(), small_batches()[0].waits.size());
-    // A column with an id of later versions (here: in place of one that is known) leaves its field 0.
+    // A column with an id of later versions (here: in place of one that is known) leaves its field
+    // 0.
     store::store_le(bytes + head_at, uint16_t{BT_K_IO_LONG});
     const size_t first_column = head_at + 16;
     store::store_le(bytes + first_column, uint16_t{999});

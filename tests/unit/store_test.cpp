@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // The trace file, whole: what goes in comes out. Input: random batches. Output: verdicts.
-#include "store/chunk_reader.hpp"
 #include "store/bit_pack.hpp"
+#include "store/chunk_reader.hpp"
 #include "store/output_file.hpp"
 #include "support/trace_bytes.hpp"
 
@@ -52,7 +52,8 @@ RC_GTEST_PROP(Store, large_chunks_survive, (uint64_t seed))
     RC_ASSERT(difference(batches[0], back.batch) == "");
 }
 
-// What real I/O looks like: a few tasks, narrow times; exercises packed and compressed planes and streams.
+// What real I/O looks like: a few tasks, narrow times; exercises packed and compressed planes and
+// streams.
 Batch regular_io(size_t count, bool sequential, uint64_t seed)
 {
     RandomBatch random(seed);

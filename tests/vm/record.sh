@@ -65,7 +65,7 @@ record() {
     local name=$1 file=/run/$suite_name.$1.tag
     shift
     rm -f "$file" "$suite_dir/$name".{tag,json}
-    timeout -k 5 "${record_limit_s:-150}" tagtrace --record="$file" "$@" \
+    timeout -k 5 "${record_limit_s:-300}" tagtrace --record="$file" "$@" \
         >"$suite_dir/$name.out" 2>"$suite_dir/$name.err" </dev/null
     record_status=$?
     mv "$file" "$suite_dir/$name.tag"

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Makes a recording of any size whose true answers are known, through the real writer. Input: options. Output: a trace
-// file, and its truth as JSON on stdout. The same options give the same bytes.
+// Makes a recording of any size whose true answers are known, through the real writer. Input:
+// options. Output: a trace file, and its truth as JSON on stdout. The same options give the same
+// bytes.
 //
-// The model is a closed loop: each hctx has `depth` tags that are always held; when one is put the next request gets
-// it at once, or, every K-th time, after having waited for it.
+// The model is a closed loop: each hctx has `depth` tags that are always held; when one is put the
+// next request gets it at once, or, every K-th time, after having waited for it.
 #include "base/fd.hpp"
 #include "store/output_file.hpp"
 #include "store/writer.hpp"
@@ -36,7 +37,8 @@ struct Options {
     std::string file = "-";
 };
 
-// splitmix64: ours to keep, unlike the standard library's distributions, which differ between libraries.
+// splitmix64: ours to keep, unlike the standard library's distributions, which differ between
+// libraries.
 class Random {
   public:
     explicit Random(uint64_t seed) : state_(seed) {}
@@ -62,14 +64,14 @@ struct Truth {
     uint64_t gets = 0, completed = 0, bytes = 0, device_ns = 0;
     uint64_t submit_waits = 0, wait_ns = 0, longest_wait_ns = 0;
     uint64_t reads = 0, writes = 0;
+    uint64_t sector_sum = 0;
 };
 
 class Generator {
   public:
     Generator(const Options &options, store::Writer &writer)
         : options_(options), writer_(writer), random_(options.seed),
-          counters_(options.queues * options.hctxs),
-          next_sector_(options.queues * options.hctxs)
+          counters_(options.queues * options.hctxs), next_sector_(options.queues * options.hctxs)
     {}
 
     std::expected<void, Error> run();
@@ -83,9 +85,9 @@ class Generator {
         bt_io_long io;
         bool operator>(const Flight &other) const
         {
-            return put_ns != other.put_ns ? put_ns > other.put_ns
-                                          : io.hctx_id * 65536U + io.tag >
-                                                other.io.hctx_id * 65536U + other.io.tag;
+            return put_ns != other.put_ns
+                       ? put_ns > other.put_ns
+                       : io.hctx_id * 65536U + io.tag > other.io.hctx_id * 65536U + other.io.tag;
         }
     };
 
@@ -110,7 +112,8 @@ class Generator {
     uint64_t records_ = 0;
 };
 
-template<class T> T record(bt_kind kind, uint64_t ts_ns, uint32_t cpu)
+template<class T>
+T record(bt_kind kind, uint64_t ts_ns, uint32_t cpu)
 {
     T out{};
     out.h.size = sizeof(T);
@@ -166,7 +169,8 @@ void Generator::submit(uint16_t hctx, uint16_t tag, uint64_t now_ns)
     io.get_ns = now_ns + 200 + random_.below(300);
     io.start_ns = waits ? now_ns - 1000 * (1 + random_.below(500)) : io.get_ns;
     io.issue_ns = io.get_ns + 300 + random_.bump(200);
-    io.complete_ns = io.issue_ns + options_.device_us * 600 + random_.bump(options_.device_us * 200);
+    io.complete_ns =
+        io.issue_ns + options_.device_us * 600 + random_.bump(options_.device_us * 200);
     io.h.ts_ns = io.complete_ns + 150 + random_.bump(100);
     io.bytes = 4096;
     const uint64_t disk_sectors = options_.disk_gib << 21;
@@ -221,6 +225,7 @@ void Generator::count(const bt_io_long &io)
     counters[BT_C_puts_single]++;
     truth_.completed++;
     truth_.bytes += io.bytes;
+    truth_.sector_sum += io.sector;
     truth_.device_ns += device_ns;
     (io.op == BT_OP_READ ? truth_.reads : truth_.writes)++;
 }
@@ -336,6 +341,7 @@ std::string truth_json(const Options &options, const Generator &generator,
                                   {"reads", truth.reads},
                                   {"writes", truth.writes},
                                   {"bytes", truth.bytes},
+                                  {"sector_sum", truth.sector_sum},
                                   {"device_ns", truth.device_ns},
                                   {"submit_waits", truth.submit_waits},
                                   {"submit_wait_ns", truth.wait_ns},
@@ -387,7 +393,8 @@ int main(int argc, char **argv)
     app.add_option("--depth", options.depth, "tags of each hctx")->check(CLI::Range(1, 10240));
     app.add_option("--waits-every", options.waits_every, "every K-th request waits; 0: none");
     app.add_option("--seed", options.seed, "of the random numbers");
-    app.add_option("--device-us", options.device_us, "mean device time")->check(CLI::Range(1, 100000));
+    app.add_option("--device-us", options.device_us, "mean device time")
+        ->check(CLI::Range(1, 100000));
     app.add_option("--disk-gib", options.disk_gib, "size of the disk")->check(CLI::Range(1, 65536));
     app.add_flag("--sequential", options.sequential, "each hctx reads on; else random places");
     app.add_flag("--force", options.force, "replace the file");

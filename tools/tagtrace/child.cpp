@@ -71,14 +71,14 @@ std::expected<Child, Error> Child::start(const std::vector<std::string> &command
     }
     to_parent.close_now();
     int errnum = 0;
-    const auto got = base::read_full(from_child.get(), std::as_writable_bytes(std::span(&errnum, 1)));
+    const auto got =
+        base::read_full(from_child.get(), std::as_writable_bytes(std::span(&errnum, 1)));
     Child child(pid);
     if (!got || *got == 0)
         return child;
     ::waitpid(pid, nullptr, 0);
-    return std::unexpected(
-        base::errno_error("cannot run " + base::escape_terminal(command[0]), errnum,
-                          "what follows -- is the command to run"));
+    return std::unexpected(base::errno_error("cannot run " + base::escape_terminal(command[0]),
+                                             errnum, "what follows -- is the command to run"));
 }
 
 bool Child::ended()

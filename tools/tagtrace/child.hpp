@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Signals as events, and the command that runs while it is recorded. Input: signals, argv. Output: what has happened,
-// when asked; nothing runs in a signal handler.
+// Signals as events, and the command that runs while it is recorded. Input: signals, argv. Output:
+// what has happened, when asked; nothing runs in a signal handler.
 #pragma once
 
 #include "base/fd.hpp"
@@ -16,14 +16,15 @@
 
 namespace tagtrace {
 
-// Blocks INT, TERM, HUP, QUIT and CHLD and takes them from one descriptor. SIGPIPE and SIGXFSZ become errnos.
-// Make it before any thread.
+// Blocks INT, TERM, HUP, QUIT and CHLD and takes them from one descriptor. SIGPIPE and SIGXFSZ
+// become errnos. Make it before any thread.
 class Signals {
   public:
     Signals();
     struct Received {
         int signal = 0;
-        bool from_terminal = false; // the kernel sent it to the whole group: the command has it already
+        bool from_terminal =
+            false; // the kernel sent it to the whole group: the command has it already
     };
     // One signal that asks to stop, waiting at most so long; SIGCHLD only ends the wait.
     std::optional<Received> wait(int timeout_ms);

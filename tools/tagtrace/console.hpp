@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// What tagtrace says on stderr, and its data on stdout. Input: errors, texts. Output: lines, safe for a terminal.
+// What tagtrace says on stderr, and its data on stdout. Input: errors, texts. Output: lines, safe
+// for a terminal.
 #pragma once
 
 #include "blktag/records.hpp"
@@ -22,7 +23,8 @@ class Output {
   public:
     enum class State { good, closed, failed };
     std::string text; // to be written
-    // Writes the text where it is `least` bytes or more. closed: the reader went away, which is no failure.
+    // Writes the text where it is `least` bytes or more. closed: the reader went away, which is no
+    // failure.
     State flush(size_t least = 0);
     [[nodiscard]] int errnum() const { return errnum_; }
 

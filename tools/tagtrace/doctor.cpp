@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// tagtrace doctor: what can be measured here, by which rung, and what is missing. Input: the running kernel, asked by
-// capture. Output: text or JSON on stdout; exit status 1 where recording would not work.
+// tagtrace doctor: what can be measured here, by which rung, and what is missing. Input: the
+// running kernel, asked by capture. Output: text or JSON on stdout; exit status 1 where recording
+// would not work.
 #include "console.hpp"
 #include "offline.hpp"
 
@@ -20,10 +21,13 @@ namespace {
 
 std::string text_of(const capture::Doctor &doctor)
 {
-    const auto safe = [](const std::string &bytes) { return base::escape_terminal(bytes); };
+    const auto safe = [](const std::string &bytes) {
+        return base::escape_terminal(bytes);
+    };
     std::string out = "needs\n";
     for (const capture::Requirement &need : doctor.requirements) {
-        out += fmt::format("  {:<4} {:<20} {}\n", need.ok ? "ok" : "NO", safe(need.name), safe(need.found));
+        out += fmt::format("  {:<4} {:<20} {}\n", need.ok ? "ok" : "NO", safe(need.name),
+                           safe(need.found));
         if (!need.ok && !need.remedy.empty())
             out += fmt::format("       -> {}\n", safe(need.remedy));
     }
@@ -45,9 +49,11 @@ std::string json_of(const capture::Doctor &doctor)
     using nlohmann::ordered_json;
     ordered_json needs = ordered_json::array(), rungs = ordered_json::array();
     for (const capture::Requirement &need : doctor.requirements)
-        needs.push_back({{"name", need.name}, {"ok", need.ok}, {"found", need.found}, {"remedy", need.remedy}});
+        needs.push_back(
+            {{"name", need.name}, {"ok", need.ok}, {"found", need.found}, {"remedy", need.remedy}});
     for (const ProbeRung &rung : doctor.rungs)
-        rungs.push_back({{"probe", rung.probe}, {"hook", rung.hook}, {"rung", rung.rung}, {"why", rung.why}});
+        rungs.push_back(
+            {{"probe", rung.probe}, {"hook", rung.hook}, {"rung", rung.rung}, {"why", rung.why}});
     const ordered_json out{{"schema", "blktag-doctor/1"},
                            {"usable", doctor.usable},
                            {"requirements", needs},

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// tagtrace info: what a recording is, and whether it is whole. Input: a trace. Output: text or JSON on stdout.
+// tagtrace info: what a recording is, and whether it is whole. Input: a trace. Output: text or JSON
+// on stdout.
 #include "console.hpp"
 #include "offline.hpp"
 
@@ -75,8 +76,10 @@ void count(const Batch &batch, Summary &summary)
         if (records.empty())
             return;
         summary.records[kind_text(kind)] += records.size();
-        summary.first_ts_ns = std::min<uint64_t>(summary.first_ts_ns, decode::time_of(records.front()));
-        summary.last_ts_ns = std::max<uint64_t>(summary.last_ts_ns, decode::time_of(records.back()));
+        summary.first_ts_ns =
+            std::min<uint64_t>(summary.first_ts_ns, decode::time_of(records.front()));
+        summary.last_ts_ns =
+            std::max<uint64_t>(summary.last_ts_ns, decode::time_of(records.back()));
     });
 }
 
@@ -97,7 +100,9 @@ std::string text_of(const Options &options, const store::Reader &reader, const S
         if (!value.empty())
             out += fmt::format("{:<13} {}\n", name, value);
     };
-    const auto safe = [](const std::string &bytes) { return base::escape_terminal(bytes); };
+    const auto safe = [](const std::string &bytes) {
+        return base::escape_terminal(bytes);
+    };
     std::string command_line, filters;
     for (const std::string &word : info.argv)
         command_line += (command_line.empty() ? "" : " ") + safe(word);
@@ -122,7 +127,8 @@ std::string text_of(const Options &options, const store::Reader &reader, const S
     for (const auto &[kind, records] : summary.records)
         line(fmt::format("  {}", kind), base::format_count(records));
     for (const auto &[kind, records] : stats.unknown)
-        line(fmt::format("  kind {}", kind), base::format_count(records) + " (of a later version, skipped)");
+        line(fmt::format("  kind {}", kind),
+             base::format_count(records) + " (of a later version, skipped)");
     if (stats.malformed)
         line("malformed", base::format_count(stats.malformed) + " records refused");
     for (const ProbeRung &rung : info.rungs)
@@ -133,7 +139,9 @@ std::string text_of(const Options &options, const store::Reader &reader, const S
     for (const std::string &name : info.not_measured)
         missing += (missing.empty() ? "" : ", ") + safe(name);
     line("not measured", missing);
-    line("state", reader.damage().empty() ? "whole" : fmt::format("damaged or cut in {} places", reader.damage().size()));
+    line("state", reader.damage().empty()
+                      ? "whole"
+                      : fmt::format("damaged or cut in {} places", reader.damage().size()));
     return out;
 }
 
@@ -145,9 +153,12 @@ std::string json_of(const Options &options, const store::Reader &reader, const S
     const store::ReaderStats &stats = reader.stats();
     ordered_json rungs = ordered_json::array(), damage = ordered_json::array();
     for (const ProbeRung &rung : info.rungs)
-        rungs.push_back({{"probe", rung.probe}, {"hook", rung.hook}, {"rung", rung.rung}, {"why", rung.why}});
+        rungs.push_back(
+            {{"probe", rung.probe}, {"hook", rung.hook}, {"rung", rung.rung}, {"why", rung.why}});
     for (const Damage &at : reader.damage())
-        damage.push_back({{"offset_bytes", at.offset_bytes}, {"length_bytes", at.length_bytes}, {"what", at.what}});
+        damage.push_back({{"offset_bytes", at.offset_bytes},
+                          {"length_bytes", at.length_bytes},
+                          {"what", at.what}});
     ordered_json unknown = ordered_json::object();
     for (const auto &[kind, records] : stats.unknown)
         unknown[std::to_string(kind)] = records;
@@ -206,7 +217,8 @@ int run_info(const Options &options)
         count(batch, summary);
     }
     Output output;
-    output.text = options.json ? json_of(options, **reader, summary) : text_of(options, **reader, summary);
+    output.text =
+        options.json ? json_of(options, **reader, summary) : text_of(options, **reader, summary);
     const Output::State state = output.flush();
     if (state == Output::State::closed)
         return exit_ok;

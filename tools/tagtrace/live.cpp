@@ -122,14 +122,16 @@ void tell_session(const TraceInfo &info)
 
 void tell_books(const Books &books, uint64_t elapsed_ns, const std::string &where)
 {
-    std::string text = fmt::format("{}, {} events = {} recorded + {} lost",
-                                   base::format_duration(elapsed_ns), base::format_count(books.produced),
-                                   base::format_count(books.recorded), base::format_count(books.lost));
+    std::string text =
+        fmt::format("{}, {} events = {} recorded + {} lost", base::format_duration(elapsed_ns),
+                    base::format_count(books.produced), base::format_count(books.recorded),
+                    base::format_count(books.lost));
     if (books.missed)
         text += fmt::format(", {} probe runs missed", base::format_count(books.missed));
     notice(text + where);
     if (books.lost)
-        notice("  counters stay exact; for whole records give a larger --ring-size, or fewer --only groups");
+        notice("  counters stay exact; for whole records give a larger --ring-size, or fewer "
+               "--only groups");
 }
 
 namespace {

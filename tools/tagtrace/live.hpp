@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// The loop around a live session, for recording and for printing: signals, the command, the time limit. Input: options,
-// what to do with a batch. Output: why it ended.
+// The loop around a live session, for recording and for printing: signals, the command, the time
+// limit. Input: options, what to do with a batch. Output: why it ended.
 #pragma once
 
 #include "child.hpp"
@@ -15,7 +15,7 @@
 namespace tagtrace {
 
 struct Ended {
-    bool failed = false;         // capture or the batch's taker failed; it has been said
+    bool failed = false; // capture or the batch's taker failed; it has been said
     bool interrupted = false;
     std::optional<int> command_status;
 };
@@ -28,10 +28,11 @@ class Live {
     Live(const Options &options, Signals &signals, blktag::capture::Session &session)
         : options_(options), signals_(signals), session_(session)
     {}
-    // Starts the command, then gives each batch (empty ones too) to `take` until something ends it. `take` is called on
-    // with what is left after the end was asked for.
+    // Starts the command, then gives each batch (empty ones too) to `take` until something ends it.
+    // `take` is called on with what is left after the end was asked for.
     Ended run(const std::function<Go(const blktag::Batch &)> &take);
-    // After run(): waits for the command, which may outlive the recording. Its status, as a shell says it.
+    // After run(): waits for the command, which may outlive the recording. Its status, as a shell
+    // says it.
     std::optional<int> wait_for_command();
     [[nodiscard]] uint64_t started_ns() const { return started_ns_; }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// tagtrace: records tag contention, or prints it. Input: argv. Output: a trace or lines; see tagtrace(8).
+// tagtrace: records tag contention, or prints it. Input: argv. Output: a trace or lines; see
+// tagtrace(8).
 #include "console.hpp"
 #include "live.hpp"
 #include "offline.hpp"

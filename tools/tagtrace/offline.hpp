@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// The subcommands that record nothing. Input: options. Output: text or JSON on stdout, notices on stderr, exit status.
+// The subcommands that record nothing. Input: options. Output: text or JSON on stdout, notices on
+// stderr, exit status.
 #pragma once
 
 #include "options.hpp"

@@ -9,7 +9,6 @@
 #include <algorithm>
 #include <cstring>
 #include <span>
-#include <span>
 
 namespace tagtrace {
 namespace {
@@ -18,7 +17,8 @@ using namespace blktag;
 
 const char *const footer =
     "Everything after -- is a command: it is run, and recorded for as long as it runs.\n\n"
-    "Exit status: 0 ok; 1 failed; 2 usage; 3 finished, but records were lost or the file is damaged\n"
+    "Exit status: 0 ok; 1 failed; 2 usage; 3 finished, but records were lost or the file is "
+    "damaged\n"
     "or cut; with a command: its own status, unless the recording failed.";
 
 struct Choice {
@@ -26,15 +26,14 @@ struct Choice {
     uint32_t bits;
 };
 constexpr Choice groups[] = {
-    {"tag", capture::GROUP_TAG},       {"run", capture::GROUP_RUN},
-    {"budget", capture::GROUP_BUDGET}, {"batch", capture::GROUP_BATCH},
-    {"rq", capture::GROUP_RQ},         {"other", capture::GROUP_OTHER},
+    {"tag", capture::GROUP_TAG},     {"run", capture::GROUP_RUN}, {"budget", capture::GROUP_BUDGET},
+    {"batch", capture::GROUP_BATCH}, {"rq", capture::GROUP_RQ},   {"other", capture::GROUP_OTHER},
 };
 constexpr Choice ops[] = {
-    {"read", 1U << BT_OP_READ},       {"write", 1U << BT_OP_WRITE},
-    {"flush", 1U << BT_OP_FLUSH},     {"discard", 1U << BT_OP_DISCARD},
-    {"zone", 1U << BT_OP_ZONE},       {"write_zeroes", 1U << BT_OP_WRITE_ZEROES},
-    {"drv", 1U << BT_OP_DRV},         {"other", 1U << BT_OP_OTHER},
+    {"read", 1U << BT_OP_READ},   {"write", 1U << BT_OP_WRITE},
+    {"flush", 1U << BT_OP_FLUSH}, {"discard", 1U << BT_OP_DISCARD},
+    {"zone", 1U << BT_OP_ZONE},   {"write_zeroes", 1U << BT_OP_WRITE_ZEROES},
+    {"drv", 1U << BT_OP_DRV},     {"other", 1U << BT_OP_OTHER},
 };
 
 // ORs the bits of the names; throws the usage error that lists them.
@@ -66,7 +65,8 @@ struct Typed {
 void add_capture_options(CLI::App &app, Options &options, Typed &typed)
 {
     capture::Options &capture = options.capture;
-    app.add_option("-d,--device", capture.devices, "only this device (name, path or major:minor); repeatable")
+    app.add_option("-d,--device", capture.devices,
+                   "only this device (name, path or major:minor); repeatable")
         ->type_name("DEV")
         ->allow_extra_args(false);
     app.add_option("-p,--pid", capture.tgid, "only I/O of this process")->type_name("PID");
@@ -80,9 +80,11 @@ void add_capture_options(CLI::App &app, Options &options, Typed &typed)
         ->delimiter(',')
         ->type_name("LIST")
         ->allow_extra_args(false);
-    app.add_option("--ring-size", typed.ring_size, "ring buffer of each CPU, 4K to 2M; default: derived")
+    app.add_option("--ring-size", typed.ring_size,
+                   "ring buffer of each CPU, 4K to 2M; default: derived")
         ->type_name("SIZE");
-    app.add_option("--no-probe", capture.no_probe, "do without a probe (NAME or NAME/RUNG); repeatable")
+    app.add_option("--no-probe", capture.no_probe,
+                   "do without a probe (NAME or NAME/RUNG); repeatable")
         ->type_name("NAME")
         ->allow_extra_args(false);
 }
@@ -90,8 +92,9 @@ void add_capture_options(CLI::App &app, Options &options, Typed &typed)
 void add_record_options(CLI::App &app, Options &options, Typed &typed)
 {
     typed.record_option =
-        app.add_option("--record", typed.record,
-                       "record to FILE (- is stdout; default tagtrace-<time>.tag); else print events")
+        app.add_option(
+               "--record", typed.record,
+               "record to FILE (- is stdout; default tagtrace-<time>.tag); else print events")
             ->expected(0, 1)
             ->type_name("[FILE]");
     app.add_flag("--force", options.force, "replace FILE if it exists");
@@ -104,7 +107,8 @@ void add_record_options(CLI::App &app, Options &options, Typed &typed)
 }
 
 std::optional<uint64_t> value_of(const char *option, const std::string &text,
-                                 std::optional<uint64_t> (*parse)(std::string_view), const char *example)
+                                 std::optional<uint64_t> (*parse)(std::string_view),
+                                 const char *example)
 {
     if (text.empty())
         return std::nullopt;
@@ -151,7 +155,8 @@ void finish(Options &options, const Typed &typed, uint64_t now_real_ns)
         options.capture.groups = chosen("--only", typed.only, groups);
     remember_filters(options, typed);
     if (options.verb == Verb::record && options.json)
-        throw CLI::ValidationError("--json", "is for events that are printed: tagtrace print --json FILE");
+        throw CLI::ValidationError("--json",
+                                   "is for events that are printed: tagtrace print --json FILE");
     if (options.verb == Verb::live && (options.max_size_bytes || options.force))
         throw CLI::ValidationError("--max-size, --force", "go with --record");
     const bool live = options.verb == Verb::live || options.verb == Verb::record;
@@ -166,11 +171,13 @@ std::expected<Options, int> parse_options(int argc, char **argv, uint64_t now_re
     Options options;
     Typed typed;
     options.argv.assign(argv, argv + argc);
-    char **const end = std::find_if(argv, argv + argc, [](const char *arg) { return !std::strcmp(arg, "--"); });
+    char **const end =
+        std::find_if(argv, argv + argc, [](const char *arg) { return !std::strcmp(arg, "--"); });
     if (end != argv + argc)
         options.command.assign(end + 1, argv + argc);
 
-    CLI::App app{"Records every wait for block-layer tags, hctx run, RESTART, budget and batch, with each request's\n"
+    CLI::App app{"Records every wait for block-layer tags, hctx run, RESTART, budget and batch, "
+                 "with each request's\n"
                  "life, to a file or as lines. Needs root.",
                  "tagtrace"};
     app.footer(footer);
@@ -180,7 +187,8 @@ std::expected<Options, int> parse_options(int argc, char **argv, uint64_t now_re
     add_capture_options(app, options, typed);
     CLI::App *print = app.add_subcommand("print", "print a recording's events, a line each");
     CLI::App *info = app.add_subcommand("info", "say what a recording is, and whether it is whole");
-    CLI::App *doctor = app.add_subcommand("doctor", "say what can be measured here, and what is missing");
+    CLI::App *doctor =
+        app.add_subcommand("doctor", "say what can be measured here, and what is missing");
     for (CLI::App *of_file : {print, info})
         of_file->add_option("FILE", options.file, "the recording; - is standard input")->required();
     for (CLI::App *any : {print, info, doctor})

@@ -30,7 +30,8 @@ struct Options {
     std::optional<uint64_t> max_size_bytes;
 };
 
-// Prints help, version and usage errors itself. `now_real_ns` names the file that --record without one makes.
+// Prints help, version and usage errors itself. `now_real_ns` names the file that --record without
+// one makes.
 std::expected<Options, int> parse_options(int argc, char **argv, uint64_t now_real_ns);
 
 } // namespace tagtrace

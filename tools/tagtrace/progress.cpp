@@ -27,7 +27,8 @@ void put(const std::string &text)
 
 } // namespace
 
-Progress::Progress() : terminal_(::isatty(STDERR_FILENO)) {}
+Progress::Progress() : terminal_(::isatty(STDERR_FILENO))
+{}
 
 void Progress::show(const Totals &totals, uint64_t now_ns)
 {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// How a recording goes, on stderr. Input: totals. Output: on a terminal one line drawn again and again, elsewhere a line
-// every ten seconds.
+// How a recording goes, on stderr. Input: totals. Output: on a terminal one line drawn again and
+// again, elsewhere a line every ten seconds.
 #pragma once
 
 #include <cstdint>

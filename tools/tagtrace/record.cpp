@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-// Recording to a file or stdout. Input: options, the live session. Output: a trace, notices on stderr, the exit status.
+// Recording to a file or stdout. Input: options, the live session. Output: a trace, notices on
+// stderr, the exit status.
 #include "console.hpp"
 #include "live.hpp"
 #include "progress.hpp"
@@ -31,8 +32,9 @@ std::expected<base::Fd, Error> open_output(const Options &options)
     if (!to_stdout(options))
         return store::create_output(options.file, options.force);
     if (::isatty(STDOUT_FILENO))
-        return std::unexpected(Error{"a recording is not for a terminal",
-                                     "pipe it on, give --record=FILE, or leave --record out to see events"});
+        return std::unexpected(
+            Error{"a recording is not for a terminal",
+                  "pipe it on, give --record=FILE, or leave --record out to see events"});
     base::Fd fd(::fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3));
     if (!fd.valid())
         return std::unexpected(base::errno_error("cannot use standard output", errno));
@@ -85,7 +87,8 @@ class Recording {
         if (writer_.failed_errno() == EPIPE)
             return notice("the reader of standard output went away; recording stopped");
         complain(error);
-        const uint64_t until_ns = writer_.written_until_ns(), from_ns = session_.info().start_mono_ns;
+        const uint64_t until_ns = writer_.written_until_ns(),
+                       from_ns = session_.info().start_mono_ns;
         if (until_ns > from_ns)
             notice(fmt::format("  {} is readable up to {} s ({} records)", options_.file,
                                base::format_seconds(static_cast<int64_t>(until_ns - from_ns)),
@@ -112,7 +115,8 @@ int exit_status(const Ended &ended, bool write_failed, const Books &books)
 int record_session(const Options &options, Signals &signals, capture::Session &session, base::Fd fd)
 {
     const std::string name = to_stdout(options) ? "standard output" : options.file;
-    auto writer = store::Writer::open(std::move(fd), describe(session.info(), options), {.name = name});
+    auto writer =
+        store::Writer::open(std::move(fd), describe(session.info(), options), {.name = name});
     if (!writer) {
         complain(writer.error());
         return exit_failed;

@@ -207,7 +207,8 @@ wait
 
 # lost restart and lost wake-up of a hardware queue: both are needed when a driver tag was short
 for name in __blk_mq_sched_restart blk_mq_dispatch_wake; do
-    victim can_queue=1
+    # one tag and a device that is slow enough for the two disks to meet
+    victim can_queue=1 service_ns=2000000
     scheduler mq-deadline
     arm $name "$a_dev" 3
     random "$a" & one=$!
