@@ -23,7 +23,10 @@ apt_setup() {
 		for s in $suite $next_suite $next_suite-backports; do
 			echo "deb [signed-by=$keyring] $mirror $s main"
 		done | sort -u
-		echo "deb [signed-by=$keyring] $mirror-security $suite-security main"
+		# security updates of the newer release bring the newest builds of the kernels
+		for s in $suite $next_suite; do
+			echo "deb [signed-by=$keyring] $mirror-security $s-security main"
+		done | sort -u
 	} > "$cache/apt/sources.list.new"
 	apt_options=("-oDir::Etc::SourceList=$cache/apt/sources.list"
 		"-oDir::Etc::SourceParts=$cache/apt/none" "-oDir::State::Lists=$cache/apt/lists"
