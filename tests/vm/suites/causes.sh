@@ -170,7 +170,7 @@ modprobe -r scsi_debug
 rmdir /sys/kernel/config/nullb/nullb?
 modprobe -r null_blk
 modprobe null_blk nr_devices=2 gb=1 queue_mode=2 submit_queues=1 hw_queue_depth=64 irqmode=2 \
-    completion_nsec=20000000 shared_tags=1
+    completion_nsec=100000000 shared_tags=1
 scheduler nullb0 none
 scheduler nullb1 none
 # The second disk is active for as long as the first one is: from before it until after it.
@@ -180,7 +180,7 @@ fio --name=light --filename=/dev/nullb1 --direct=1 --rw=randread --bs=4k --ioeng
     --size=32m --output=/dev/null &
 light=\$!
 for _ in \$(seq 100); do [ "\$(cat /sys/block/nullb1/stat | awk '{ print \$1 }')" -gt $(($(awk '{ print $1 }' /sys/block/nullb1/stat) + 5)) ] && break; sleep 0.1; done
-$(reader nullb0 psync 1 48 10)
+$(reader nullb0 libaio 48 1 480)
 kill -INT \$light
 wait \$light || true
 END
