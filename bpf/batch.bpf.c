@@ -69,7 +69,6 @@ int BPF_KRETPROBE(queue_rq_kretprobe, __u64 status)
 
 static __always_inline void count_batch(struct bt_row *row, __u32 n)
 {
-	COUNT(row, batches);
 	COUNT_ADD(row, batch_requests, n);
 	if (n <= 1)
 		COUNT(row, batch_size_1);
@@ -87,7 +86,7 @@ static __always_inline void count_batch(struct bt_row *row, __u32 n)
 		COUNT(row, batch_size_64);
 }
 
-/* A plug holds at most 64; until the driver takes requests off, the list is this task's own. */
+/* A plug holds at most 64; what the driver leaves on the list is this task's own again. */
 #define MAX_BATCH 128
 
 /* The list's head is its first word in both shapes: struct request ** and struct rq_list *. */
@@ -99,20 +98,13 @@ static __always_inline struct request *list_first(__u64 list)
 	return rq;
 }
 
-static __always_inline struct bt_batch_open *batch_of_cpu(void)
-{
-	__u32 cpu = bpf_get_smp_processor_id();
-
-	return bpf_map_lookup_elem(&batch_open, &cpu);
-}
-
+/* Requests are counted as the driver issues them (rq.bpf.c): a list is only looked at for its first one. */
 static __noinline int batch_begin(__u64 list)
 {
-	struct bt_batch_open *open = batch_of_cpu();
+	__u32 tid = bpf_get_current_pid_tgid();
+	struct bt_batch_open *open = batch_of_task(tid);
 	struct request *rq = list_first(list);
-	__u32 n = 0, inversions = 0;
 	struct bt_ident_entry *e;
-	__u64 last = 0, sector;
 	struct bt_row *row;
 
 	if (!open)
@@ -122,53 +114,47 @@ static __noinline int batch_begin(__u64 list)
 	row = e && !e->filtered ? row_of(e->id) : NULL;
 	if (!row)
 		return 0;
-	for (int i = 0; i < MAX_BATCH; i++) {
-		if (!rq)
-			break;
-		sector = BPF_CORE_READ(rq, __sector);
-		/* a sequential stream turned round: the request ends where the one before it in the list begins */
-		if (n && sector < last && sector + BPF_CORE_READ(rq, __data_len) / 512 == last)
-			inversions++;
-		last = sector;
-		n++;
-		rq = BPF_CORE_READ(rq, rq_next);
-	}
-	count_batch(row, n);
-	COUNT_ADD(row, batch_inversions, inversions);
-	open->tid = bpf_get_current_pid_tgid();
+	COUNT(row, batches);
 	open->hctx_id = e->id;
-	open->offered = n;
-	open->inversions = inversions;
+	open->taken = 0;
+	open->inversions = 0;
+	open->last_sector = 0;
+	open->tid = tid;
 	return 0;
 }
 
-/* Left-overs are this task's again; requests that were taken may be anybody's by now and are not looked at. */
-static __noinline int batch_end(__u64 list)
+/* Left-overs: `begun` of them had been issued before the driver put them back. */
+static __always_inline __u32 count_left(struct request *rq, __u32 *begun)
 {
-	struct bt_batch_open *open = batch_of_cpu();
-	__u32 tid = bpf_get_current_pid_tgid(), left = 0, offered = 0, inversions = 0, id = BT_NO_ID;
-	struct request *rq = list_first(list);
-	struct bt_ident_entry *e;
-	struct bt_row *row;
+	__u32 left = 0;
 
-	if (open && open->tid == tid) {
-		id = open->hctx_id;
-		offered = open->offered;
-		inversions = open->inversions;
-	} else if (rq) { /* moved to another CPU meanwhile */
-		e = ident_find((__u64)BPF_CORE_READ(rq, mq_hctx));
-		if (e && !e->filtered)
-			id = e->id;
-	}
-	row = row_of(id);
-	if (id == BT_NO_ID || !row)
-		return 0;
 	for (int i = 0; i < MAX_BATCH; i++) {
 		if (!rq)
 			break;
 		left++;
+		*begun += BPF_CORE_READ(rq, state) != MQ_RQ_IDLE;
 		rq = BPF_CORE_READ(rq, rq_next);
 	}
+	return left;
+}
+
+static __noinline int batch_end(__u64 list)
+{
+	__u32 tid = bpf_get_current_pid_tgid(), left, offered, begun = 0, id;
+	struct bt_batch_open *open = batch_of_task(tid);
+	struct bt_row *row;
+
+	if (!open || open->tid != tid)
+		return 0;
+	open->tid = 0;
+	id = open->hctx_id;
+	row = row_of(id);
+	if (!row)
+		return 0;
+	left = count_left(list_first(list), &begun);
+	offered = open->taken + left - begun;
+	count_batch(row, offered);
+	COUNT_ADD(row, batch_inversions, open->inversions);
 	if (left)
 		COUNT_ADD(row, batch_left, left);
 	if (!knobs.records || !knobs.rec_batch || (offered < 2 && !left))
@@ -177,7 +163,7 @@ static __noinline int batch_end(__u64 list)
 		rec->hctx_id = id;
 		rec->offered = offered;
 		rec->left = left;
-		rec->inversions = inversions;
+		rec->inversions = open->inversions;
 		EMIT_END(rec, BT_K_BATCH, bpf_ktime_get_ns());
 	}
 	return 0;

@@ -56,13 +56,18 @@ struct bt_call {
 	__u64 ns;
 };
 
-/* The queue_rqs call under way on a CPU; `tid` tells whether it is still the one that began. */
+/*
+ * The queue_rqs call under way of a task: map `batch_open`, index tid & (BT_NR_BATCH_OPEN - 1). By task and not by CPU,
+ * as the driver may be preempted and moved while it holds the list.
+ */
+#define BT_NR_BATCH_OPEN 4096
 struct bt_batch_open {
-	__u32 tid;
-	__u16 hctx_id;
-	__u16 offered;
+	__u32 tid;         /* 0 = none */
+	__u16 hctx_id;     /* of the first request */
+	__u16 taken;       /* issued so far */
+	__u64 last_sector; /* where the latest issued one begins */
 	__u16 inversions;
-	__u16 pad0;
+	__u16 pad0[3];
 };
 
 BT_ARRAY(idents, bt_ident_entry);
@@ -74,7 +79,13 @@ BT_ARRAY(hstates, bt_hstate);
 BT_ARRAY(objects, bt_object);
 BT_ARRAY(spaces, bt_object);
 BT_ARRAY(rings, bt_ring);
-BT_ARRAY(batch_open, bt_batch_open);
+
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, BT_NR_BATCH_OPEN);
+	__type(key, __u32);
+	__type(value, struct bt_batch_open);
+} batch_open SEC(".maps");
 
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
@@ -91,6 +102,14 @@ static __always_inline struct bt_row *row_of(__u32 id)
 	__u32 i = bpf_get_smp_processor_id() * knobs.max_rows + id;
 
 	return bpf_map_lookup_elem(&rows, &i);
+}
+
+/* Where this task's queue_rqs call is kept; what it holds may be another task's: see its tid. */
+static __always_inline struct bt_batch_open *batch_of_task(__u32 tid)
+{
+	__u32 i = tid & (BT_NR_BATCH_OPEN - 1);
+
+	return bpf_map_lookup_elem(&batch_open, &i);
 }
 
 #define COUNT(row, name) ((row)->c[BT_C_##name]++)

@@ -66,6 +66,24 @@ static __always_inline __u16 io_flags(__u32 cmd_flags, __u32 op)
 	       (op == BT_OP_DRV ? BT_IO_PASSTHROUGH : 0);
 }
 
+/*
+ * A driver's queue_rqs issues the requests of its list one by one: counting them here costs nothing like a walk over
+ * the list, whose every step is a guarded read.
+ */
+static __always_inline void batch_note(__u64 sector, __u32 bytes)
+{
+	__u32 tid = bpf_get_current_pid_tgid();
+	struct bt_batch_open *open = batch_of_task(tid);
+
+	if (!open || open->tid != tid)
+		return;
+	/* a sequential stream turned round: the request ends where the one before it begins */
+	if (open->taken && sector < open->last_sector && sector + bytes / 512 == open->last_sector)
+		open->inversions++;
+	open->last_sector = sector;
+	open->taken++;
+}
+
 static __always_inline int rq_issue(bool typed, struct request *rq)
 {
 	struct bt_slot *slot;
@@ -97,6 +115,8 @@ static __always_inline int rq_issue(bool typed, struct request *rq)
 		slot->flags |= io_flags(cmd_flags, s.op);
 		slot->sector = RD(typed, rq, __sector);
 		slot->bytes = RD(typed, rq, __data_len);
+		if (knobs.rec_batch && !slot->insert_ns)
+			batch_note(slot->sector, slot->bytes);
 		COUNT(row, issues);
 		if (!slot->insert_ns)
 			COUNT(row, direct_issues);

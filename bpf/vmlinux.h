@@ -182,6 +182,12 @@ struct blk_mq_hw_ctx {
 	atomic_t nr_active;
 };
 
+enum mq_rq_state {
+	MQ_RQ_IDLE = 0,
+	MQ_RQ_IN_FLIGHT = 1,
+	MQ_RQ_COMPLETE = 2,
+};
+
 struct request {
 	struct request_queue *q;
 	struct blk_mq_hw_ctx *mq_hctx;
@@ -191,6 +197,7 @@ struct request {
 	unsigned int __data_len;
 	__u64 __sector;
 	struct request *rq_next;
+	enum mq_rq_state state;
 };
 
 struct blk_mq_queue_data {

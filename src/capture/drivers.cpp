@@ -151,16 +151,4 @@ std::vector<ProbeRung> Programs::attach_driver(uint16_t queue_id, const Options 
     return out;
 }
 
-uint64_t Programs::recursion_misses() const
-{
-    uint64_t misses = misses_of(program_fds());
-    for (const Driver &d : drivers_) {
-        std::vector<int> fds;
-        bpf_program *p = nullptr;
-        bpf_object__for_each_program(p, d.skeleton->obj) if (bpf_program__fd(p) >= 0) fds.push_back(bpf_program__fd(p));
-        misses += misses_of(fds);
-    }
-    return misses;
-}
-
 } // namespace blktag::capture

@@ -26,7 +26,7 @@ Rung kretprobe(const char *hook, const char *entry, const char *exit)
 Probe tracepoint(const char *name, const char *hook, const char *btf, const char *raw, std::vector<const char *> feeds)
 {
     return {name,
-            GROUP_RQ | GROUP_RUN | GROUP_TAG,
+            GROUP_RQ | GROUP_RUN | GROUP_TAG | GROUP_BATCH,
             false,
             {{"tp_btf", hook, true, -1, {{btf}}}, {"raw_tp", hook, true, -1, {{raw}}}},
             std::move(feeds)};
@@ -161,7 +161,8 @@ std::vector<Probe> build()
             all.push_back(std::move(p));
     };
     add({tracepoint("rq_insert", "block_rq_insert", "rq_insert_btf", "rq_insert_raw", {"inserts"}),
-         tracepoint("rq_issue", "block_rq_issue", "rq_issue_btf", "rq_issue_raw", {"issues", "direct_issues"}),
+         tracepoint("rq_issue", "block_rq_issue", "rq_issue_btf", "rq_issue_raw",
+                    {"issues", "direct_issues", "batch_requests", "batch_inversions"}),
          tracepoint("rq_complete", "block_rq_complete", "rq_complete_btf", "rq_complete_raw", {"completes"}),
          tracepoint("rq_requeue", "block_rq_requeue", "rq_requeue_btf", "rq_requeue_raw", {"requeues"})});
     add(run_probes());

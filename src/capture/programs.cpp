@@ -6,6 +6,7 @@
 #include <bpf/libbpf.h>
 
 #include "blktag.skel.h"
+#include "driver.skel.h"
 
 #include <array>
 #include <cstdarg>
@@ -85,7 +86,6 @@ void Programs::size_maps(const bt_knobs &k)
     bpf_map__set_max_entries(m.hstates, k.max_rows);
     bpf_map__set_max_entries(m.objects, k.max_rows);
     bpf_map__set_max_entries(m.spaces, k.max_spaces);
-    bpf_map__set_max_entries(m.batch_open, k.nr_cpus);
     bpf_map__set_value_size(m.rings, BT_RING_HEAD_BYTES + k.ring_size_bytes + BT_RING_GUARD_BYTES);
     bpf_map__set_max_entries(m.rings, k.nr_cpus);
 }
@@ -181,23 +181,52 @@ std::string Programs::op_name(uint16_t queue_id, bt_driver_op op)
     return io.name;
 }
 
-std::vector<int> Programs::program_fds() const
-{
-    std::vector<int> fds;
-    bpf_program *p = nullptr;
-    bpf_object__for_each_program(p, main_->obj) if (bpf_program__fd(p) >= 0) fds.push_back(bpf_program__fd(p));
-    return fds;
-}
+namespace {
 
-uint64_t Programs::misses_of(const std::vector<int> &fds) const
+// The part of struct bpf_link_info that tells a kprobe's misses (kernel 6.7, commit 3acf8ace6823), by itself because
+// the build host's linux/bpf.h may be older.
+struct KprobeLinkInfo {
+    uint32_t type, id, prog_id, pad0;
+    uint32_t perf_type, pad1;
+    uint64_t func_name;
+    uint32_t name_len, offset;
+    uint64_t addr;
+    uint64_t missed;
+    uint64_t cookie;
+};
+constexpr uint32_t link_type_perf_event = 7;
+constexpr uint32_t perf_event_kprobe = 3, perf_event_kretprobe = 4;
+
+} // namespace
+
+void Programs::add_misses(const bpf_object *object, const std::vector<Link> &links, Misses &misses)
 {
-    uint64_t misses = 0;
-    for (const int fd : fds) {
+    bpf_program *p = nullptr;
+    bpf_object__for_each_program(p, object)
+    {
         bpf_prog_info info{};
         uint32_t size = sizeof(info);
-        if (!bpf_obj_get_info_by_fd(fd, &info, &size))
-            misses += info.recursion_misses;
+        if (bpf_program__fd(p) >= 0 && !bpf_obj_get_info_by_fd(bpf_program__fd(p), &info, &size))
+            misses.count += info.recursion_misses;
     }
+    for (const Link &link : links) {
+        KprobeLinkInfo info{};
+        uint32_t size = sizeof(info);
+        if (bpf_obj_get_info_by_fd(bpf_link__fd(link.get()), &info, &size) || info.type != link_type_perf_event)
+            continue;
+        if (info.perf_type == perf_event_kprobe || info.perf_type == perf_event_kretprobe)
+            misses.count += info.missed;
+        else
+            misses.kprobes_unknown = true;
+    }
+}
+
+Programs::Misses Programs::misses() const
+{
+    Misses misses;
+    add_misses(main_->obj, links_, misses);
+    for (const Driver &d : drivers_)
+        add_misses(d.skeleton->obj, d.links, misses);
     return misses;
 }
 

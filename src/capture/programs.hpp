@@ -16,6 +16,7 @@
 struct blktag_bpf;
 struct driver_bpf;
 struct bpf_link;
+struct bpf_object;
 struct bpf_program;
 
 namespace blktag::capture {
@@ -45,7 +46,12 @@ class Programs {
     bool sample(bt_sample_hctx &io);
     std::string op_name(uint16_t queue_id, bt_driver_op op);
 
-    [[nodiscard]] uint64_t recursion_misses() const;
+    // Runs that the kernel skipped: a program of ours was interrupted by one, or a kprobe by another.
+    struct Misses {
+        uint64_t count = 0;
+        bool kprobes_unknown = false; // kprobes are attached and this kernel does not tell (before 6.7)
+    };
+    [[nodiscard]] Misses misses() const;
     [[nodiscard]] const bt_globals &globals() const;
     [[nodiscard]] const bt_knobs &knobs() const { return knobs_; }
 
@@ -76,8 +82,7 @@ class Programs {
     std::expected<std::unique_ptr<driver_bpf, SkeletonDestroy>, Error> load_driver(const std::vector<ProgramUse> &uses);
     ProbeRung attach_op(const char *probe, const std::string &driver, const std::vector<Rung> &rungs,
                         const std::string &function, const std::set<std::string> &off);
-    uint64_t misses_of(const std::vector<int> &fds) const;
-    [[nodiscard]] std::vector<int> program_fds() const;
+    static void add_misses(const bpf_object *object, const std::vector<Link> &links, Misses &misses);
 
     bt_knobs knobs_{};
     std::unique_ptr<blktag_bpf, SkeletonDestroy> main_;

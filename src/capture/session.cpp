@@ -200,7 +200,7 @@ void LiveSession::sample(Batch &batch, uint64_t now_ns)
 // Detached: what is still in the rings, the last counters, waits that have not ended.
 void LiveSession::finish(Batch &batch)
 {
-    const uint64_t misses = programs_->recursion_misses();
+    const Programs::Misses misses = programs_->misses();
     programs_->detach();
     for (int turn = 0; turn < final_turns; turn++) {
         drain_->run(batch, SIZE_MAX);
@@ -214,10 +214,12 @@ void LiveSession::finish(Batch &batch)
     sampler_->open_waits(now_ns, batch.waits);
     drain_->losses(now_ns, batch.losses);
     books_ = drain_->books();
-    books_.missed = misses;
+    books_.missed = misses.count;
     books_.complete = true;
     info_.end_mono_ns = now_ns;
     info_.end_real_ns = base::now_real_ns();
+    if (misses.kprobes_unknown)
+        info_.not_measured.push_back("events that kprobes missed");
     if (programs_->globals().ident_full)
         info_.not_measured.push_back(fmt::format("{} objects without room", programs_->globals().ident_full));
     if (programs_->globals().waits_full)

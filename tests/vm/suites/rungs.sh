@@ -29,9 +29,15 @@ echo mq-deadline >/sys/block/nullb0/queue/scheduler
 run --filename=/dev/nullb0 --ioengine=psync
 run --filename=/dev/$lun --ioengine=psync
 END
+# A kprobe that hits while another one is handled on its CPU is skipped by the kernel: the books say so from 6.7 on, and
+# before, a put that was missed shows as the next get's. What is compared is a recording that nothing happened to.
 record_rungs() { # NAME OPTION...
-    scheduler nullb0 none
-    record "$1" -d nullb0 -d "$lun" "${@:2}" -- bash "$suite_dir/workload"
+    for _ in 1 2 3 4 5; do
+        scheduler nullb0 none
+        record "$1" -d nullb0 -d "$lun" "${@:2}" -- bash "$suite_dir/workload"
+        [ "$(fact books.missed) $(sum counters.gets_overwritten counters.puts_unknown)" = "0 0" ] && break
+        echo "# $1: again, as $(fact books.missed) runs were skipped"
+    done
 }
 
 # rungs_of: "probe rung" of the recording at hand, by name.
