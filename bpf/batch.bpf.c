@@ -126,13 +126,15 @@ static __noinline int batch_begin(__u64 list)
 /* Left-overs: `begun` of them had been issued before the driver put them back. */
 static __always_inline __u32 count_left(struct request *rq, __u32 *begun)
 {
-	__u32 left = 0;
+	__u32 left = 0, state;
 
 	for (int i = 0; i < MAX_BATCH; i++) {
 		if (!rq)
 			break;
 		left++;
-		*begun += BPF_CORE_READ(rq, state) != MQ_RQ_IDLE;
+		state = BPF_CORE_READ(rq, state);
+		/* in flight (1) or complete (2), without a branch that the verifier would follow 2^128 times */
+		*begun += (state & MQ_RQ_IN_FLIGHT) + (state / MQ_RQ_COMPLETE & 1);
 		rq = BPF_CORE_READ(rq, rq_next);
 	}
 	return left;

@@ -43,6 +43,22 @@ Rung kprobe(const char *entry)
 
 } // namespace
 
+const std::vector<DriverFeed> &driver_feeds()
+{
+    static const std::vector<DriverFeed> feeds = {
+        {"queue_rq", GROUP_RUN, {"status_resource", "status_dev_resource", "status_other", "dev_resource_idle"}},
+        {"queue_rqs",
+         GROUP_BATCH,
+         {"batches", "batch_requests", "batch_left", "batch_inversions", "batch_size_1", "batch_size_2", "batch_size_4",
+          "batch_size_8", "batch_size_16", "batch_size_32", "batch_size_64"}},
+        {"poll", GROUP_BATCH, {"poll_calls", "poll_hits"}},
+        {"get_budget", GROUP_BUDGET, {"budget_taken", "budget_refused"}},
+        {"put_budget", GROUP_BUDGET, {"budget_returned"}},
+        {"unbusy", GROUP_BUDGET, {"budget_completed"}},
+    };
+    return feeds;
+}
+
 void Programs::SkeletonDestroy::operator()(driver_bpf *s) const
 {
     driver_bpf__destroy(s);

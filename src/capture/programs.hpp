@@ -27,6 +27,14 @@ struct Refused {
     std::string reason;
 };
 
+// What a driver's own functions feed: not measured where `probe` has no rung, or its group is left out.
+struct DriverFeed {
+    const char *probe; // without the driver's name
+    uint32_t group;
+    std::vector<const char *> counters;
+};
+const std::vector<DriverFeed> &driver_feeds();
+
 // Not thread-safe.
 class Programs {
   public:

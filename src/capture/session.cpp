@@ -39,6 +39,7 @@ class LiveSession : public Session {
     std::expected<void, Error> load(const Options &options, bt_knobs knobs, const Capabilities &capabilities);
     void describe_machine();
     void not_measured();
+    void not_measured(const std::string &driver_probe);
     void look_around(Batch &batch, uint64_t now_ns);
     void sample(Batch &batch, uint64_t now_ns);
     void finish(Batch &batch);
@@ -136,7 +137,19 @@ void LiveSession::not_measured()
         if (!c.rung)
             info_.not_measured.insert(info_.not_measured.end(), c.probe->feeds.begin(), c.probe->feeds.end());
     }
+    for (const DriverFeed &feed : driver_feeds())
+        if (!(options_.groups & feed.group))
+            info_.not_measured.insert(info_.not_measured.end(), feed.counters.begin(), feed.counters.end());
     info_.rungs.push_back({"gauges", "sbitmap words", "sampled", ""});
+}
+
+// "queue_rqs:nvme": what it feeds is no number for the other drivers' queues alone either.
+void LiveSession::not_measured(const std::string &driver_probe)
+{
+    info_.not_measured.push_back(driver_probe);
+    for (const DriverFeed &feed : driver_feeds())
+        if (driver_probe.starts_with(std::string(feed.probe) + ":"))
+            info_.not_measured.insert(info_.not_measured.end(), feed.counters.begin(), feed.counters.end());
 }
 
 std::expected<void, Error> LiveSession::start(const Options &options)
@@ -171,7 +184,7 @@ void LiveSession::look_around(Batch &batch, uint64_t now_ns)
     for (const uint16_t queue : idents_.new_queues())
         for (ProbeRung &rung : programs_->attach_driver(queue, options_)) {
             if (rung.rung == "none")
-                info_.not_measured.push_back(rung.probe);
+                not_measured(rung.probe);
             info_.rungs.push_back(std::move(rung));
         }
     if (batch.idents.size() == before)
