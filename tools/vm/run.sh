@@ -56,14 +56,14 @@ run_parse() {
     [ ${#run_scripts[@]} -gt 0 ] || [ ${#run_command[@]} -gt 0 ] ||
         die "$vm_status_usage" "run: nothing to run" "vm run --kernel 6.12 -- uname -r"
     [ "$run_kernel" = default ] && [ -s "$vm_dir/default" ] && run_kernel=$(cat "$vm_dir/default")
-    [ -n "$run_icount" ] && run_smp=1
+    [ -n "$run_icount" ] && run_smp=${run_smp_asked:-1}
     return 0
 }
 
 run_set() {
     case $1 in
         --kernel) run_kernel=$2 ;;
-        --smp) run_smp=$2 ;;
+        --smp) run_smp=$2 run_smp_asked=$2 ;;
         --mem) run_mem=$2 ;;
         --timeout) run_timeout_s=$2 ;;
         --script-timeout) run_script_timeout_s=$2 ;;
