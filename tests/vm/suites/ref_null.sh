@@ -192,9 +192,9 @@ unload
 check "wrong parameters are refused" eval 'refused hw_queue_depth=0 && refused map=x &&
     refused reserved_tags=64 && refused budget=1 queue_rqs=all && refused nr_devices=65'
 before=$(awk '/^Slab|^Percpu/ { n += $2 } END { print n }' /proc/meminfo)
-for _ in $(seq 50); do load nr_devices=2 submit_queues=4 shared_tags=1 && unload || break; done
+for _ in $(seq 200); do load nr_devices=2 submit_queues=4 shared_tags=1 && unload || break; done
 after=$(awk '/^Slab|^Percpu/ { n += $2 } END { print n }' /proc/meminfo)
-check "50 times in and out, no memory lost ($before kB, $after kB)" \
+check "200 times in and out, no memory lost ($before kB, $after kB)" \
     test "$after" -lt $((before + 8192))
 expected='ref_null: (loading out-of-tree|module verification|.*outside|.*not one|.*leaves|.*exclude)'
 is "a clean kernel log" "$(dmesg | grep -vE "$expected" |
