@@ -3,7 +3,7 @@
 # Shows that ref_fault skips what it is told to, no more, and that each fault has its effect. The victims are disks of
 # ref_scsi. Input: BLKTAG_MODULES (folder with ref_fault.ko and ref_scsi.ko of the running kernel), fio.
 # Output: results on stdout.
-# vm: kernels=long smp=4 timeout=400
+# vm: kernels=long smp=4 timeout=1200
 # shellcheck source=tests/vm/lib.sh
 . "$BLKTAG_ROOT/tests/vm/lib.sh"
 plan 53

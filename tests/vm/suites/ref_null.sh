@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Shows that ref_null does what its knobs say and counts it right. Input: BLKTAG_MODULES (folder
 # with ref_null.ko of the running kernel), fio. Output: results on stdout.
-# vm: kernels=long smp=4 timeout=600
+# vm: kernels=long smp=4 timeout=1200
 # shellcheck source=tests/vm/lib.sh
 . "$BLKTAG_ROOT/tests/vm/lib.sh"
 plan 51

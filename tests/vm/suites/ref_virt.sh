@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Shows that ref_virt's rings, doorbells and batches do what they say and are counted right. Input:
 # BLKTAG_MODULES (folder with ref_virt.ko of the running kernel), fio. Output: results on stdout.
-# vm: kernels=long smp=4 timeout=400
+# vm: kernels=long smp=4 timeout=1200
 # shellcheck source=tests/vm/lib.sh
 . "$BLKTAG_ROOT/tests/vm/lib.sh"
 plan 21
