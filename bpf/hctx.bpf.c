@@ -3,6 +3,7 @@
  * What happens to a hardware context: driver tags missing in dispatch (no task sleeps), RESTART, queue runs; and its
  * coming and going. Input: dispatch-side functions of blk-mq. Output: counters, dispatch_wait, restart and run records.
  */
+#include "hist.bpf.h"
 #include "life.bpf.h"
 #include "wait.bpf.h"
 
@@ -50,6 +51,8 @@ __noinline int park_end(__u64 now, __u64 since, __u32 ids)
 	__sync_fetch_and_add(&row->c[BT_C_dispatch_wait_ns], now - since);
 	if (hs->park_cause == BT_CAUSE_FAIR_SHARE)
 		__sync_fetch_and_add(&row->c[BT_C_dispatch_waits_fair_share], 1);
+	if (knobs.hists)
+		hist_rare(ids & 0xffff, BT_HB_DWAIT, hs->park_cause, now - since);
 	if (!knobs.records)
 		return 0;
 	EMIT_BEGIN(rec, bt_dwait, BT_K_DWAIT) {
@@ -199,9 +202,13 @@ static __always_inline int restart(struct blk_mq_hw_ctx *hctx)
 	marked = __sync_lock_test_and_set(&hs->restart_mark_ns, 0);
 	if (!marked) /* set and fired between two looks at the bit */
 		__sync_fetch_and_add(&row->c[BT_C_restarts_marked], 1);
-	if (!knobs.records || !knobs.rec_run)
+	if (!knobs.hists && (!knobs.records || !knobs.rec_run))
 		return 0;
 	now = bpf_ktime_get_ns();
+	if (knobs.hists && marked)
+		hist_rare(e->id, BT_HB_RUN, 0, now - marked);
+	if (!knobs.records || !knobs.rec_run)
+		return 0;
 	EMIT_BEGIN(rec, bt_restart, BT_K_RESTART) {
 		rec->marked_ns = marked;
 		rec->hctx_id = e->id;

@@ -79,6 +79,8 @@ BT_ARRAY(hstates, bt_hstate);
 BT_ARRAY(objects, bt_object);
 BT_ARRAY(spaces, bt_object);
 BT_ARRAY(rings, bt_ring);
+BT_ARRAY(hists, bt_hist_block);
+BT_ARRAY(bit_words, bt_bit_words);
 
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);

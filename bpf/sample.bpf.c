@@ -38,6 +38,45 @@ int sample_space(struct bt_sample_space *ctx)
 	return 0;
 }
 
+SEC("syscall")
+int sample_bits(struct bt_sample_bits *ctx)
+{
+	__u32 id = ctx->space_id, first = ctx->first, nr = 0, words, zero = 0;
+	struct bt_bit_words *out = bpf_map_lookup_elem(&bit_words, &zero);
+	struct bt_object *o = bpf_map_lookup_elem(&spaces, &id);
+	struct blk_mq_tags *tags;
+	struct sbitmap_word *map;
+	struct sbitmap_queue *bt;
+
+	ctx->ok = 0;
+	if (!out || !o || o->ready != 1 || !o->ptr)
+		return 0;
+	tags = (void *)o->ptr;
+	if (BPF_CORE_READ(tags, nr_tags) != o->depth + o->reserved)
+		return 0;
+	bt = tags_bitmap(tags);
+	map = BPF_CORE_READ(bt, sb.map);
+	words = BPF_CORE_READ(bt, sb.map_nr);
+	for (__u32 i = 0; i < BT_SAMPLE_WORDS; i++) {
+		struct sbitmap_word *w = (void *)map + (first + i) * bpf_core_type_size(struct sbitmap_word);
+		__u64 word, cleared;
+
+		if (first + i >= words)
+			break;
+		word = BPF_CORE_READ(w, word);
+		cleared = BPF_CORE_READ(w, cleared);
+		out->held[i] = word & ~cleared;
+		out->cleared[i] = word & cleared;
+		nr = i + 1;
+	}
+	ctx->nr = nr;
+	ctx->words = words;
+	ctx->shift = BPF_CORE_READ(bt, sb.shift);
+	ctx->depth = BPF_CORE_READ(bt, sb.depth);
+	ctx->ok = 1;
+	return 0;
+}
+
 static __always_inline bool list_used(struct list_head *head)
 {
 	struct list_head *next = BPF_CORE_READ(head, next);

@@ -8,6 +8,7 @@
  * (failures - 1) / 2. An allocation that gets its tag at once pays one program.
  */
 #include "wait.bpf.h"
+#include "hist.bpf.h"
 #include "life.bpf.h"
 
 static __always_inline bool task_is_wanted(__u32 op)
@@ -115,6 +116,8 @@ __noinline __u64 wait_end(struct bt_wait_slot *w, __u64 now, __u32 end)
 			w->cause = BT_CAUSE_STUCK;
 		if (w->cause < BT_NR_CAUSES)
 			row->c[BT_C_waits_exhausted + w->cause]++;
+		if (knobs.hists)
+			hist_rare(begun_on, BT_HB_WAIT, w->cause, now - start);
 		if (begun_on != (end & 0xffff)) {
 			COUNT(row, waits_moved);
 			w->flags |= BT_W_MOVED;
@@ -360,6 +363,7 @@ static __always_inline int tag_put(__u64 tags, __u32 tag)
 	struct bt_ident_entry *e = ident_find(tags);
 	struct bt_slot *s;
 	struct bt_row *row;
+	__u64 now;
 
 	if (!e || e->filtered)
 		return 0;
@@ -375,8 +379,11 @@ static __always_inline int tag_put(__u64 tags, __u32 tag)
 				s->flags |= BT_IO_UNUSED;
 			}
 		}
+		now = bpf_ktime_get_ns();
 		if (knobs.records)
-			life_end(s, bpf_ktime_get_ns(), e->sched ? tag : BT_NO_TAG, e->sched ? s->tag : tag);
+			life_end(s, now, e->sched ? tag : BT_NO_TAG, e->sched ? s->tag : tag);
+		if (knobs.hists)
+			life_hist(s, now);
 	} else if (s->state == BT_SLOT_DRIVER) {
 		row = row_of(s->hctx_id);
 		if (row)
@@ -428,6 +435,8 @@ static __always_inline int tag_put_batch(__u64 tags, int *array, int nr)
 			s->flags |= BT_IO_BATCH_PUT;
 			if (knobs.records)
 				life_end(s, now, BT_NO_TAG, tag[i]);
+			if (knobs.hists)
+				life_hist(s, now);
 		} else if (s->state == BT_SLOT_FREE) {
 			struct bt_row *unknown = row_of(e->space_id);
 

@@ -30,7 +30,10 @@ struct bt_knobs {
 	bt_u8 rec_run;          /* write RESTART, RUN, ARM, REFUSE, REQUEUE records */
 	bt_u8 rec_batch;
 	bt_u8 rec_budget;
-	bt_u8 pad0[4];
+	bt_u8 hists;            /* keep histograms in the kernel */
+	bt_u8 pad0[3];
+	bt_u32 nr_hists;        /* blocks in map `hists`; block 0 is never used */
+	bt_u32 nr_private_hists;/* of these: may belong to one CPU alone, so that each hctx finds a shared one */
 	bt_u32 hctx_s_stopped, hctx_s_tag_active, hctx_s_restart, hctx_s_inactive; /* bit numbers of hctx->state */
 	bt_u32 f_queue_shared, f_hctx_shared, f_blocking; /* masks of hctx->flags */
 	bt_u32 req_nowait, req_reserved;                  /* masks of alloc_data->flags */
@@ -54,11 +57,79 @@ struct bt_ring {
 	bt_u8 data[];
 };
 
+/*
+ * Histograms of the live mode. Bins are those of agg::LogAxis: exact below 32 ns, then 16 per power of two up to 2^42,
+ * the last one for what is longer. The reader takes differences of bins, so they may wrap.
+ */
+#define BT_HIST_BINS 625
+static inline bt_u32 bt_hist_bin(bt_u64 v)
+{
+	bt_u32 shift = 0;
+
+	if (v >> 32) {
+		if (v >> 42)
+			return BT_HIST_BINS - 1;
+		v >>= 16;
+		shift = 16 << 4;
+	}
+	if (v >= 1 << 20) {
+		v >>= 16;
+		shift += 16 << 4;
+	}
+	if (v >= 1 << 12) {
+		v >>= 8;
+		shift += 8 << 4;
+	}
+	if (v >= 1 << 8) {
+		v >>= 4;
+		shift += 4 << 4;
+	}
+	if (v >= 1 << 6) {
+		v >>= 2;
+		shift += 2 << 4;
+	}
+	if (v >= 1 << 5) {
+		v >>= 1;
+		shift += 1 << 4;
+	}
+	return shift + (bt_u32)v;
+}
+
+struct bt_hist {
+	bt_u64 sum_ns;
+	bt_u64 max_ns; /* may miss a larger one by a race, never by more than its bin tells */
+	bt_u32 bin[BT_HIST_BINS];
+	bt_u32 pad0;
+};
+
+enum bt_hist_kind {
+	BT_HB_IO = 0,    /* requests of one operation, by enum bt_hist_phase */
+	BT_HB_WAIT = 1,  /* submit_waits, by enum bt_cause */
+	BT_HB_DWAIT = 2, /* dispatch_waits, by enum bt_cause */
+	BT_HB_RUN = 3,   /* [0] = RESTART marked -> fired */
+	BT_NR_HIST_KINDS = 4,
+};
+/* In the order of blktag::Phase, then the whole. */
+enum bt_hist_phase { BT_H_SUBMIT_WAIT, BT_H_QUEUED, BT_H_DISPATCH_WAIT, BT_H_DEVICE, BT_H_COMPLETION, BT_H_WHOLE };
+#define BT_NR_HISTS 6
+#define BT_NR_SHARED_HISTS (BT_NR_OPS + 3)
+
+/* A value of map `hists`: handed out in order, never given back. */
+struct bt_hist_block {
+	bt_u32 ready;
+	bt_u16 hctx_id;
+	bt_u8 kind; /* enum bt_hist_kind */
+	bt_u8 op;   /* IO: enum bt_op */
+	bt_u64 bytes; /* IO: of these requests */
+	struct bt_hist h[BT_NR_HISTS];
+};
+
 /* Counters of one hctx or queue on one CPU: map `rows`, index cpu * max_rows + id. */
 struct bt_row {
 	bt_u64 c[BT_NR_COUNTERS];
 	bt_u64 run_mark_issues; /* issues when the run under way began */
 	bt_u64 run_start_ns;
+	bt_u32 hist[BT_NR_OPS]; /* block of this CPU's requests by operation, 0 = none yet */
 };
 
 enum bt_slot_state {
@@ -118,6 +189,8 @@ struct bt_hstate {
 	bt_u32 park_depth, park_held, park_active, park_limit;
 	bt_u8 park_cause;
 	bt_u8 pad0[3];
+	bt_u32 hist[BT_NR_SHARED_HISTS]; /* shared blocks: by operation, then by kind; 0 = none yet */
+	bt_u32 pad1;
 };
 
 /* A named object: maps `objects` (index id of hctx or queue) and `spaces` (index space id). */
@@ -153,6 +226,9 @@ struct bt_globals {
 	bt_u64 ident_busy;  /* events lost while another CPU gave an object its id */
 	bt_u64 waits_full;  /* waits that found the wait table full: not measured */
 	bt_u64 waits_broken;/* waits whose end was missed, found later and dropped */
+	bt_u64 hist_full;   /* durations that found no histogram: counted, not binned */
+	bt_u32 next_hist;   /* blocks handed out */
+	bt_u32 pad0;
 	bt_u64 changes;     /* bumped when an object comes or goes */
 	bt_u64 run_work_fn; /* blk_mq_run_work_fn, as found in the first hctx */
 };
@@ -183,6 +259,23 @@ struct bt_sample_space {
 	bt_u32 space_id;
 	bt_u32 ok;
 	struct bt_gauge g;
+};
+/* Words of a space's normal bitmap from `first` on; each has 1 << shift tags. */
+#define BT_SAMPLE_WORDS 32
+struct bt_sample_bits {
+	bt_u32 space_id;
+	bt_u32 ok;
+	bt_u32 first;
+	bt_u32 nr; /* filled in */
+	bt_u32 words; /* in the whole bitmap */
+	bt_u32 shift;
+	bt_u32 depth;
+	bt_u32 pad0;
+};
+/* What it reads, in map `bit_words`: a program's context takes no variable index. */
+struct bt_bit_words {
+	bt_u64 held[BT_SAMPLE_WORDS];    /* word & ~cleared */
+	bt_u64 cleared[BT_SAMPLE_WORDS]; /* word & cleared */
 };
 struct bt_sample_hctx {
 	bt_u32 id;

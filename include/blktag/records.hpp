@@ -8,6 +8,7 @@
 
 #include "blktag/wire.h"
 
+#include <array>
 #include <cstdint>
 #include <expected>
 #include <optional>
@@ -23,6 +24,64 @@ struct CounterSnapshot {
     uint16_t id = 0;
     uint8_t what = BT_ID_HCTX; // bt_ident
     std::vector<uint64_t> value;
+};
+
+// What the kernel's own histograms of one hctx grew by since the one before: only a live session without records makes
+// them, so that no record of a request leaves the kernel. `of` is by bt_hist_phase (kind BT_HB_IO), by bt_cause
+// (BT_HB_WAIT, BT_HB_DWAIT), or [0] alone (BT_HB_RUN); see knobs.h.
+struct HistogramDelta {
+    struct Bin {
+        uint16_t bin = 0; // as agg::LogAxis numbers them
+        uint32_t count = 0;
+    };
+    struct Part {
+        uint64_t zeros = 0; // durations of no time at all
+        uint64_t sum_ns = 0;
+        uint64_t max_ns = 0; // of all so far, not of the growth; 0 = none yet
+        std::vector<Bin> bins;
+    };
+    uint64_t ts_ns = 0;
+    uint16_t hctx_id = 0;
+    uint8_t kind = 0;      // bt_hist_kind
+    uint8_t op = 0;        // BT_HB_IO: bt_op
+    uint64_t requests = 0; // BT_HB_IO: that were put
+    uint64_t bytes = 0;
+    std::array<Part, 6> of;
+};
+
+// A tag that is taken, as its request's slot tells.
+struct HeldTag {
+    uint16_t space_id = BT_NO_ID;
+    uint16_t tag = BT_NO_TAG;
+    uint16_t hctx_id = BT_NO_ID;
+    uint16_t flags = 0;   // BT_IO_*
+    uint8_t op = BT_OP_OTHER;
+    bool driver = false;  // the driver tag of a request that lives on a scheduler tag: no op, bytes, sector
+    uint32_t tid = 0;     // 0 = unknown
+    uint32_t bytes = 0;   // 0 until issued
+    uint64_t sector = 0;
+    uint64_t get_ns = 0;
+    uint64_t issue_ns = 0;    // 0 = held, not issued
+    uint64_t complete_ns = 0; // 0 = at the device
+};
+
+// The bits of one tag space's normal pool, 64 tags a word, lowest bit first.
+struct TagBits {
+    uint16_t space_id = BT_NO_ID;
+    uint32_t depth = 0;
+    uint32_t reserved = 0;         // tags of the reserved pool come before tag `reserved`; their bits are not in here
+    std::vector<uint64_t> held;    // word & ~cleared
+    std::vector<uint64_t> cleared; // freed lazily, not yet folded in
+};
+
+// What is under way at one moment: live, read from the programs' maps; from records, what is known to end later.
+struct Moment {
+    uint64_t ts_ns = 0;
+    std::vector<bt_wait> waits; // flagged BT_W_OPEN, h.ts_ns = this moment
+    std::vector<bt_dwait> dispatch_waits;
+    std::vector<HeldTag> held;
+    uint64_t held_left_out = 0; // held tags beyond the limit of such a list
+    std::vector<TagBits> bits;  // live only
 };
 
 // A piece of the stream. Each vector is sorted by ts_ns; batches of one source do not go back in time by more than the
@@ -45,6 +104,8 @@ struct Batch {
     std::vector<bt_gauge> gauges;
     std::vector<bt_hgauge> hgauges;
     std::vector<bt_loss> losses;
+    std::vector<HistogramDelta> histograms; // live only, never in a file
+    std::vector<Moment> moments;            // likewise
     std::vector<std::string> topology_json; // a full Topology each time it changed, see TraceInfo::topology_json
 
     [[nodiscard]] size_t size() const; // records in all vectors

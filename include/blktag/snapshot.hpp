@@ -109,8 +109,8 @@ struct OpStats {
     bt_op op = BT_OP_READ;
     uint64_t requests = 0; // recorded and completed
     uint64_t bytes = 0;
-    uint64_t sequential =
-        0; // of requests: began where another of the same kind ended, or the reverse
+    // Of requests: began where another of the same kind ended, or the reverse. Only records tell.
+    std::optional<uint64_t> sequential;
     Distribution device;
     Distribution whole;
 };
@@ -137,6 +137,7 @@ struct SpaceGauge {
 struct HctxGauge {
     uint64_t samples = 0;
     double active_mean = 0;
+    uint32_t active_last = 0;
     uint32_t active_peak = 0;
     uint32_t dispatch_busy_peak = 0;
     std::array<double, 11> flag_share{}; // of the time, by BT_HG_* bit number
@@ -267,6 +268,50 @@ struct OpenWait {
     WaitMoment began;
 };
 
+// A task as far as anybody told of it.
+struct TaskName {
+    uint32_t tid = 0;  // 0 = no task, or unknown
+    uint32_t tgid = 0; // 0 = unknown
+    uint64_t cgroup_id = 0;
+    std::string comm; // empty = unknown
+    bool operator==(const TaskName &) const = default;
+};
+
+// A wait that has not ended.
+struct WaitNow {
+    TaskName task;         // of a dispatch_wait: none, no task sleeps
+    bool dispatch = false; // a parked hctx
+    uint16_t queue_id = BT_NO_ID, hctx_id = BT_NO_ID, space_id = BT_NO_ID;
+    bt_cause cause = BT_CAUSE_EXHAUSTED;
+    uint8_t flags = 0; // BT_W_*
+    uint64_t age_ns = 0;
+    WaitMoment began;
+    bt_op op = BT_OP_OTHER; // of a dispatch_wait: not known
+};
+
+// A tag that is taken.
+struct HeldNow {
+    TaskName task;
+    uint16_t queue_id = BT_NO_ID, hctx_id = BT_NO_ID, space_id = BT_NO_ID, tag = BT_NO_TAG;
+    bool driver = false; // the driver tag of a request on a scheduler tag
+    bt_op op = BT_OP_OTHER;
+    uint16_t flags = 0; // BT_IO_*
+    uint32_t bytes = 0;
+    uint64_t sector = 0;
+    uint64_t age_ns = 0;
+    std::optional<uint64_t> issued_for_ns; // nullopt = held, not issued
+    bool completed = false;                // completed, not yet put
+};
+
+// What goes on at one moment. Lists are the newest moment's, not sums.
+struct UnderWay {
+    uint64_t ts_ns = 0;
+    std::vector<WaitNow> waits;   // longest first
+    std::vector<HeldNow> held;    // by space and tag
+    uint64_t held_left_out = 0;   // held tags beyond the list's limit
+    std::vector<TagBits> bits;    // where the kernel's bitmap was read
+};
+
 // The recording itself, strings escaped.
 struct RecordingInfo {
     std::string tool_version, kernel_release, machine, hostname, command;
@@ -324,6 +369,7 @@ struct Snapshot {
     std::vector<SetStats> sets;
     std::vector<QueueStats> queues;     // by name
     std::vector<OpenWait> open_waits;   // longest first, at most 32
+    std::optional<UnderWay> under_way;  // live, and replayed; nullopt in a report
     std::vector<TaskStats> top_waiters; // most wait_ns first
     std::vector<TaskStats> top_holders; // most held_ns first
 

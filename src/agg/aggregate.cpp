@@ -2,6 +2,8 @@
 // Counting batches. Input: Batch. Output: Aggregate's sums.
 #include "agg/aggregate.hpp"
 
+#include "blktag/knobs.h"
+
 #include <algorithm>
 
 namespace blktag::agg {
@@ -10,6 +12,14 @@ namespace {
 
 constexpr size_t max_open_waits = 32;
 constexpr uint32_t max_pool = 1U << 16; // a depth or count of tags beyond this is no kernel's
+
+// The kernel's histograms are numbered like ours (knobs.h).
+static_assert(LogAxis::size() + 1 == BT_HIST_BINS);
+static_assert(static_cast<int>(Phase::submit_wait) == BT_H_SUBMIT_WAIT &&
+              static_cast<int>(Phase::queued) == BT_H_QUEUED &&
+              static_cast<int>(Phase::dispatch_wait) == BT_H_DISPATCH_WAIT &&
+              static_cast<int>(Phase::device) == BT_H_DEVICE &&
+              static_cast<int>(Phase::completion) == BT_H_COMPLETION && nr_phases == BT_H_WHOLE);
 
 template<typename T>
 T &at_id(std::vector<T> &table, uint16_t id)
@@ -95,6 +105,11 @@ void Aggregate::add(const Batch &batch)
     add_gauges(batch);
     for (const CounterSnapshot &snapshot : batch.counters)
         add_counters(snapshot);
+    for (const HistogramDelta &delta : batch.histograms)
+        if (take(delta.ts_ns))
+            add_histograms(delta);
+    if (!batch.moments.empty())
+        moment_ = batch.moments.back();
 }
 
 uint32_t Aggregate::make_io_cell(uint16_t hctx_id, uint8_t op)
@@ -193,6 +208,7 @@ void Aggregate::add_io(const bt_io_long &io)
         ++anomalies_.absurd;
     IoCell &cell = io_cells_[io_cell_index(io.hctx_id, io.op)];
     ++cell.requests;
+    cell.recorded = true;
     cell.bytes += io.bytes;
     if (io.bytes != 0)
         cell.sequential += cell.neighbours.add(io.sector, io.bytes);
@@ -433,6 +449,35 @@ void Aggregate::add_counters(const CounterSnapshot &snapshot)
     }
     auto &table = snapshot.what == BT_ID_HCTX ? hctx_counters_ : queue_counters_;
     anomalies_.counter_backwards += at_id(table, snapshot.id).add(snapshot, window_);
+}
+
+// What the kernel summed up in place of records ends in the cells that records fill.
+void Aggregate::add_histograms(const HistogramDelta &delta)
+{
+    if (delta.kind == BT_HB_IO) {
+        IoCell &cell = io_cells_[io_cell_index(delta.hctx_id, delta.op)];
+        cell.requests += delta.requests;
+        cell.bytes += delta.bytes;
+        for (size_t i = 0; i < nr_phases; ++i)
+            cell.phase[i].add(delta.of[i], budget_);
+        cell.whole.add(delta.of[BT_H_WHOLE], budget_);
+        return;
+    }
+    if (delta.kind >= BT_NR_HIST_KINDS) {
+        ++anomalies_.absurd;
+        return;
+    }
+    RareCell &cell = rare_for(delta.hctx_id);
+    if (delta.kind == BT_HB_RUN) {
+        cell.restart_delay.add(delta.of[0], budget_);
+        return;
+    }
+    const bool dispatch = delta.kind == BT_HB_DWAIT;
+    for (size_t cause = 0; cause < BT_NR_CAUSES; ++cause) {
+        const uint64_t came = Histogram::count_of(delta.of[cause]);
+        (dispatch ? counts_.dwaits : counts_.waits) += came;
+        (dispatch ? cell.dispatch_waits : cell.waits)[cause].time.add(delta.of[cause], budget_);
+    }
 }
 
 const IoCell *Aggregate::io_cell(uint16_t hctx_id, bt_op op) const

@@ -22,6 +22,7 @@
 #include <array>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <vector>
 
 namespace blktag::agg {
@@ -59,6 +60,7 @@ struct IoCell {
     uint8_t op = BT_OP_OTHER;
     uint64_t requests = 0;
     uint64_t bytes = 0;
+    bool recorded = false;   // by records; else only by the kernel's histograms
     uint64_t sequential = 0; // joints; a place read again and again has more of them than requests
     std::array<Histogram, nr_phases> phase;
     Histogram whole;
@@ -67,7 +69,7 @@ struct IoCell {
 
 struct CauseCell {
     Histogram time;
-    WaitMoment at_longest;
+    WaitMoment at_longest; // depth 0 = no record told
 };
 
 // What is rare, per hctx; allocated with the first such record.
@@ -132,6 +134,8 @@ class Aggregate {
     [[nodiscard]] const model::TaskTable &tasks() const { return tasks_; }
     [[nodiscard]] const std::vector<TaskSums> &task_sums() const { return task_sums_; }
     [[nodiscard]] const std::vector<OpenRecord> &open_waits() const { return open_waits_; }
+    // The newest moment that was given, nullptr without any.
+    [[nodiscard]] const Moment *moment() const { return moment_ ? &*moment_ : nullptr; }
     [[nodiscard]] const RecordCounts &counts() const { return counts_; }
     [[nodiscard]] Anomalies anomalies() const;
     // Times of the first and the last record in the window, 0 without any.
@@ -148,6 +152,7 @@ class Aggregate {
     void add_rest(const Batch &batch);
     void add_gauges(const Batch &batch);
     void add_counters(const CounterSnapshot &snapshot);
+    void add_histograms(const HistogramDelta &delta);
     void saw_held(uint16_t space_id, uint32_t held, uint32_t depth);
     void add_wait(const bt_wait &wait);
     void add_dwait(const bt_dwait &dwait);
@@ -181,6 +186,7 @@ class Aggregate {
     std::vector<SpaceTrack> spaces_;
     std::vector<HctxTrack> hctx_tracks_;
     std::vector<OpenRecord> open_waits_;
+    std::optional<Moment> moment_;
     RecordCounts counts_;
     Anomalies anomalies_;
     uint64_t first_ns_ = UINT64_MAX;

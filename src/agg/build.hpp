@@ -27,6 +27,7 @@ void build_queues(Snapshot &out, const Aggregate &aggregate,
                   const std::set<std::string> &unmeasured);
 void build_sets(Snapshot &out, const Aggregate &aggregate);
 void build_tasks(Snapshot &out, const Aggregate &aggregate, size_t top_tasks);
+void build_under_way(Snapshot &out, const Aggregate &aggregate);
 void build_notes(Snapshot &out, const Aggregate &aggregate);
 
 // Sums over parts.

@@ -15,7 +15,7 @@ Waits waits_from(const std::array<CauseCell, BT_NR_CAUSES> &cells)
     for (size_t i = 0; i < cells.size(); ++i) {
         CauseWaits &cause = out.by_cause[i];
         cause.time = cells[i].time.distribution();
-        if (cause.time.count != 0)
+        if (cause.time.count != 0 && cells[i].at_longest.depth != 0)
             cause.at_longest = cells[i].at_longest;
         out.time.merge(cause.time);
     }
@@ -33,10 +33,13 @@ void build_io(HctxStats &out, const Aggregate &aggregate, uint16_t hctx_id)
         for (size_t i = 0; i < nr_phases; ++i)
             latency.phase[i] = cell.phase[i].distribution();
         latency.whole = cell.whole.distribution();
+        std::optional<uint64_t> sequential;
+        if (cell.recorded)
+            sequential = std::min(cell.sequential, cell.requests);
         out.ops.push_back({.op = static_cast<bt_op>(cell.op),
                            .requests = cell.requests,
                            .bytes = cell.bytes,
-                           .sequential = std::min(cell.sequential, cell.requests),
+                           .sequential = sequential,
                            .device = latency.at(Phase::device),
                            .whole = latency.whole});
         add_latency(out.latency, latency);
@@ -51,6 +54,7 @@ void build_gauge(HctxStats &out, const HctxTrack &track)
     gauge.samples = track.samples;
     gauge.active_mean = track.active.mean(track.last.active);
     gauge.active_peak = track.active_peak;
+    gauge.active_last = track.last.active;
     gauge.dispatch_busy_peak = track.dispatch_busy_peak;
     gauge.flags_last = track.last.flags;
     for (size_t bit = 0; bit < track.flag.size(); ++bit)
@@ -182,7 +186,8 @@ void add_ops(std::vector<OpStats> &into, const std::vector<OpStats> &from)
         }
         at->requests += add.requests;
         at->bytes += add.bytes;
-        at->sequential += add.sequential;
+        if (add.sequential)
+            at->sequential = at->sequential.value_or(0) + *add.sequential;
         at->device.merge(add.device);
         at->whole.merge(add.whole);
     }

@@ -32,6 +32,31 @@ void Histogram::merge(const Histogram &other, Budget &budget)
         unbinned_ += other.binned() - 1; // allocate() counted one
 }
 
+uint64_t Histogram::count_of(const HistogramDelta::Part &part)
+{
+    uint64_t count = part.zeros;
+    for (const HistogramDelta::Bin &bin : part.bins)
+        count += bin.count;
+    return count;
+}
+
+void Histogram::add(const HistogramDelta::Part &part, Budget &budget)
+{
+    zeros_ += part.zeros;
+    sum_ns_ += part.sum_ns;
+    for (const HistogramDelta::Bin &add : part.bins) {
+        if (add.bin > LogAxis::size() || add.count == 0)
+            continue;
+        min_ns_ = std::min(min_ns_, std::max<uint64_t>(LogAxis::low(add.bin), 1));
+        max_ns_ = std::max(max_ns_, LogAxis::low(add.bin));
+        if (counts_ || allocate(budget))
+            counts_[add.bin] += add.count;
+        else
+            unbinned_ += add.count - 1; // allocate() counted one
+    }
+    max_ns_ = std::max(max_ns_, part.max_ns);
+}
+
 uint64_t Histogram::binned() const
 {
     uint64_t sum = 0;

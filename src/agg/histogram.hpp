@@ -47,6 +47,9 @@ class Histogram {
         ++counts_[LogAxis().index(value_ns)];
     }
     void merge(const Histogram &other, Budget &budget);
+    // What the kernel binned itself. Its smallest one is known only by its bin.
+    void add(const HistogramDelta::Part &part, Budget &budget);
+    static uint64_t count_of(const HistogramDelta::Part &part);
     [[nodiscard]] bool empty() const { return zeros_ == 0 && max_ns_ == 0; }
     [[nodiscard]] uint64_t max_ns() const { return max_ns_; }
     [[nodiscard]] Distribution distribution() const;

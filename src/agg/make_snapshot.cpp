@@ -92,6 +92,7 @@ Snapshot make_snapshot(const Aggregate &aggregate, const Recording &recording,
     build_queues(out, aggregate, unmeasured);
     build_sets(out, aggregate);
     build_tasks(out, aggregate, options.top_tasks);
+    build_under_way(out, aggregate);
     build_notes(out, aggregate);
     return out;
 }

@@ -86,6 +86,7 @@ void Aggregate::merge_io(const Aggregate &later)
         const uint32_t index = io_cell_index(from.hctx_id, from.op);
         IoCell &into = io_cells_[index];
         into.requests += from.requests;
+        into.recorded |= from.recorded;
         into.bytes += from.bytes;
         into.sequential += from.sequential;
         into.neighbours = from.neighbours;

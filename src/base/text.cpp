@@ -163,6 +163,16 @@ std::string escape_terminal(std::string_view bytes, size_t max_columns)
     return out;
 }
 
+Glyph first_glyph(std::string_view escaped)
+{
+    if (escaped.empty())
+        return {};
+    const Decoded d = decode_utf8(escaped);
+    if (d.length <= 1)
+        return {d.length ? static_cast<char32_t>(d.code) : U'?', 1, 1};
+    return {static_cast<char32_t>(d.code), columns_of(d.code), d.length};
+}
+
 size_t display_width(std::string_view escaped)
 {
     size_t columns = 0;

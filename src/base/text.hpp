@@ -20,6 +20,14 @@ std::string escape_terminal(std::string_view bytes);
 // The same, cut to at most `max_columns` columns; a cut text ends in "~".
 std::string escape_terminal(std::string_view bytes, size_t max_columns);
 
+// The first character of a text made by escape_terminal. `bytes` is 0 only for an empty text.
+struct Glyph {
+    char32_t code = 0;
+    size_t columns = 0;
+    size_t bytes = 0;
+};
+Glyph first_glyph(std::string_view escaped);
+
 // Columns that a text made by escape_terminal takes.
 size_t display_width(std::string_view escaped);
 // The text filled with spaces to `columns`, on its right side or (right = true) its left. Never

@@ -34,18 +34,21 @@ struct Options {
     uint32_t op_mask = 0;             // 1 << bt_op, 0 = all
     uint32_t groups = GROUP_ALL;
     uint32_t ring_size_bytes = 0;     // per CPU, rounded up to a power of two, 4 KiB .. 2 MiB; 0 = derived
-    bool records = true;              // false: counters and gauges only
+    bool records = true;              // false: counters, gauges and the kernel's own histograms only
+    bool histograms = false;          // with records: the kernel's histograms as well, to hold one against the other
     uint32_t gauge_interval_ms = 100; // 50 .. 1000
-    uint32_t counter_interval_ms = 1000;
+    uint32_t counter_interval_ms = 1000; // and, without records, of histograms and moments
     std::vector<std::string> no_probe;// rungs forced off: "tag_get", or one rung of it: "tag_get/fexit"
 };
 
-// A live source. next() waits at most 50 ms for data. Not thread-safe except request_stop().
+// A live source. next() waits at most 50 ms for data. Not thread-safe except where said.
 class Session : public RecordSource {
 public:
     static std::expected<std::unique_ptr<Session>, Error> open(const Options &options);
     // May be called from any thread; the following next() calls drain what is left, then return false.
     virtual void request_stop() = 0;
+    // Instead of Options::counter_interval_ms from now on. May be called from any thread.
+    virtual void set_counter_interval_ms(uint32_t ms) = 0;
     // Totals so far, for a progress line.
     [[nodiscard]] virtual uint64_t lost_so_far() const = 0;
 };

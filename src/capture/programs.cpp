@@ -86,6 +86,7 @@ void Programs::size_maps(const bt_knobs &k)
     bpf_map__set_max_entries(m.hstates, k.max_rows);
     bpf_map__set_max_entries(m.objects, k.max_rows);
     bpf_map__set_max_entries(m.spaces, k.max_spaces);
+    bpf_map__set_max_entries(m.hists, k.nr_hists);
     bpf_map__set_value_size(m.rings, BT_RING_HEAD_BYTES + k.ring_size_bytes + BT_RING_GUARD_BYTES);
     bpf_map__set_max_entries(m.rings, k.nr_cpus);
 }
@@ -102,6 +103,7 @@ std::expected<void, Error> Programs::map_arrays()
     };
     auto &m = main_->maps;
     for (auto done : {take(rings, m.rings), take(rows, m.rows), take(slots, m.slots), take(waits, m.waits),
+                      take(hstates, m.hstates), take(hists, m.hists), take(bit_words, m.bit_words),
                       take(objects, m.objects), take(spaces, m.spaces)})
         if (!done)
             return done;
@@ -168,6 +170,11 @@ bool Programs::sample(bt_sample_space &io)
 bool Programs::sample(bt_sample_hctx &io)
 {
     return !run_syscall_program(main_->progs.sample_hctx, io) && io.ok;
+}
+
+bool Programs::sample(bt_sample_bits &io)
+{
+    return !run_syscall_program(main_->progs.sample_bits, io) && io.ok;
 }
 
 std::string Programs::op_name(uint16_t queue_id, bt_driver_op op)

@@ -52,6 +52,7 @@ class Programs {
     // Runs the sampling programs. false: the object went away.
     bool sample(bt_sample_space &io);
     bool sample(bt_sample_hctx &io);
+    bool sample(bt_sample_bits &io);
     std::string op_name(uint16_t queue_id, bt_driver_op op);
 
     // Runs that the kernel skipped: a program of ours was interrupted by one, or a kprobe by another.
@@ -67,6 +68,9 @@ class Programs {
     MappedArray<bt_row> rows;
     MappedArray<bt_slot> slots;
     MappedArray<bt_wait_slot> waits;
+    MappedArray<bt_hstate> hstates;
+    MappedArray<bt_hist_block> hists;
+    MappedArray<bt_bit_words> bit_words; // of the latest bt_sample_bits
     MappedArray<bt_object> objects;
     MappedArray<bt_object> spaces;
 

@@ -47,7 +47,8 @@ void Sampler::gauges(const std::vector<uint16_t> &spaces, const std::vector<uint
         if (space.filtered || !programs_.sample(io))
             continue;
         io.g.h = {sizeof(bt_gauge), BT_K_GAUGE, 0, 0, now_ns};
-        look_at_slots(io.g, space);
+        if (io.g.held)
+            look_at_slots(io.g, space);
         out.gauges.push_back(io.g);
     }
     for (const uint16_t id : hctxs) {

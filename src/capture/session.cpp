@@ -3,6 +3,8 @@
 #include "base/clock.hpp"
 #include "capture/capture.hpp"
 #include "capture/drain.hpp"
+#include "capture/histograms.hpp"
+#include "capture/moments.hpp"
 #include "capture/sampler.hpp"
 #include "capture/sizes.hpp"
 #include "capture/topology.hpp"
@@ -30,6 +32,7 @@ class LiveSession : public Session {
     std::expected<void, Error> start(const Options &options);
     std::expected<bool, Error> next(Batch &batch) override;
     void request_stop() override { stop_.store(true); }
+    void set_counter_interval_ms(uint32_t ms) override { counter_interval_ms_.store(ms); }
     [[nodiscard]] uint64_t lost_so_far() const override { return drain_->books().lost; }
     [[nodiscard]] const TraceInfo &info() const override { return info_; }
     [[nodiscard]] const Books &books() const override { return books_; }
@@ -48,12 +51,15 @@ class LiveSession : public Session {
     std::unique_ptr<Programs> programs_;
     std::unique_ptr<Drain> drain_;
     std::unique_ptr<Sampler> sampler_;
+    std::unique_ptr<Histograms> histograms_;
+    std::unique_ptr<Moments> moments_;
     IdentWatch idents_;
     std::vector<Choice> choices_;
     TraceInfo info_;
     Books books_;
     std::vector<Damage> damage_;
     std::atomic<bool> stop_{false};
+    std::atomic<uint32_t> counter_interval_ms_{1000};
     bool done_ = false;
     uint64_t next_gauge_ns_ = 0;
     uint64_t next_counters_ns_ = 0;
@@ -155,6 +161,7 @@ void LiveSession::not_measured(const std::string &driver_probe)
 std::expected<void, Error> LiveSession::start(const Options &options)
 {
     options_ = options;
+    counter_interval_ms_ = options.counter_interval_ms;
     auto capabilities = find_capabilities(wanted_hooks());
     if (!capabilities)
         return std::unexpected(capabilities.error());
@@ -166,6 +173,9 @@ std::expected<void, Error> LiveSession::start(const Options &options)
         return ok;
     drain_ = std::make_unique<Drain>(programs_->rings, knobs.ring_size_bytes);
     sampler_ = std::make_unique<Sampler>(*programs_);
+    histograms_ = std::make_unique<Histograms>(*programs_);
+    if (!options.records)
+        moments_ = std::make_unique<Moments>(*programs_, *sampler_);
     describe_machine();
     not_measured();
     const std::vector<SysQueue> sys = read_sysfs(); // shows the programs every hctx
@@ -205,8 +215,11 @@ void LiveSession::sample(Batch &batch, uint64_t now_ns)
         drain_->losses(now_ns, batch.losses);
     }
     if (now_ns >= next_counters_ns_) {
-        next_counters_ns_ = now_ns + options_.counter_interval_ms * 1'000'000ULL;
+        next_counters_ns_ = now_ns + counter_interval_ms_.load() * 1'000'000ULL;
+        histograms_->read(now_ns, batch.histograms);
         sampler_->counters(now_ns, false, batch.counters);
+        if (moments_)
+            moments_->read(idents_.live_spaces(), now_ns, batch);
     }
 }
 
@@ -223,6 +236,7 @@ void LiveSession::finish(Batch &batch)
     }
     const uint64_t now_ns = base::now_mono_ns();
     idents_.poll(*programs_, now_ns, batch.idents);
+    histograms_->read(now_ns, batch.histograms);
     sampler_->counters(now_ns, true, batch.counters);
     sampler_->open_waits(now_ns, batch.waits);
     drain_->losses(now_ns, batch.losses);
@@ -235,6 +249,8 @@ void LiveSession::finish(Batch &batch)
         info_.not_measured.push_back("events that kprobes missed");
     if (programs_->globals().ident_full)
         info_.not_measured.push_back(fmt::format("{} objects without room", programs_->globals().ident_full));
+    if (programs_->globals().hist_full)
+        info_.not_measured.push_back(fmt::format("{} durations without a histogram", programs_->globals().hist_full));
     if (programs_->globals().waits_full)
         info_.not_measured.push_back(fmt::format("{} waits without room", programs_->globals().waits_full));
     if (programs_->globals().waits_broken)

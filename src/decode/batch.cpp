@@ -6,7 +6,7 @@ namespace blktag {
 
 size_t Batch::size() const
 {
-    size_t records = topology_json.size();
+    size_t records = topology_json.size() + histograms.size() + moments.size();
     decode::for_each_kind(*this, [&](const auto &of_kind, bt_kind) { records += of_kind.size(); });
     return records;
 }
@@ -14,6 +14,8 @@ size_t Batch::size() const
 void Batch::clear()
 {
     topology_json.clear();
+    histograms.clear();
+    moments.clear();
     decode::for_each_kind(*this, [](auto &of_kind, bt_kind) { of_kind.clear(); });
 }
 

@@ -108,6 +108,45 @@ Json json_of(const OpenWait &w)
     return out;
 }
 
+Json json_of(const TaskName &task)
+{
+    Json out;
+    out["tid"] = task.tid ? Json(task.tid) : Json();
+    out["tgid"] = task.tgid ? Json(task.tgid) : Json();
+    out["comm"] = task.comm;
+    out["cgroup_id"] = task.cgroup_id;
+    return out;
+}
+
+Json json_of(const WaitNow &w)
+{
+    Json out;
+    out["kind"] = w.dispatch ? "dispatch_wait" : "submit_wait";
+    out["task"] = json_of(w.task);
+    out["queue_id"] = w.queue_id;
+    out["hctx_id"] = w.hctx_id;
+    out["space_id"] = w.space_id;
+    out["cause"] = cause_name(w.cause);
+    out["age_ns"] = w.age_ns;
+    out["began"] = json_of(w.began);
+    return out;
+}
+
+Json json_of(const HeldNow &h)
+{
+    Json out;
+    out["space_id"] = h.space_id;
+    out["tag"] = h.tag;
+    out["queue_id"] = h.queue_id;
+    out["hctx_id"] = h.hctx_id;
+    out["task"] = json_of(h.task);
+    out["driver_tag_of_scheduled"] = h.driver;
+    out["age_ns"] = h.age_ns;
+    out["issued_for_ns"] = h.issued_for_ns ? Json(*h.issued_for_ns) : Json();
+    out["completed"] = h.completed;
+    return out;
+}
+
 template<typename List>
 Json list_of(const List &list)
 {
@@ -162,7 +201,27 @@ Json document(const Snapshot &s)
     return out;
 }
 
+Json json_of(const UnderWay &now)
+{
+    Json out;
+    out["ts_ns"] = now.ts_ns;
+    out["waits"] = list_of(now.waits);
+    out["held"] = list_of(now.held);
+    out["held_left_out"] = now.held_left_out;
+    return out;
+}
+
 } // namespace
+
+std::string json_line(const Snapshot &snapshot)
+{
+    Json out;
+    out["schema"] = json_line_version;
+    out["duration_ns"] = snapshot.recording.duration_ns;
+    out["under_way"] = snapshot.under_way ? json_of(*snapshot.under_way) : Json();
+    out["snapshot"] = document(snapshot);
+    return out.dump() + "\n";
+}
 
 std::string json_report(const Snapshot &snapshot)
 {

@@ -15,6 +15,10 @@ namespace blktag::report {
 inline constexpr std::string_view json_schema_version = "blktag-report-1.0";
 
 std::string json_report(const Snapshot &snapshot);
+// One line, for a stream: {"schema", "duration_ns", "under_way", "snapshot": what json_report
+// gives}. `under_way` is null where nobody looked.
+inline constexpr std::string_view json_line_version = "blktag-top-1.0";
+std::string json_line(const Snapshot &snapshot);
 // Several recordings: an array of what json_report gives.
 std::string json_reports(const std::vector<Snapshot> &snapshots);
 // The JSON Schema (draft 2020-12) that both follow.

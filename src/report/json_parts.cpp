@@ -200,7 +200,7 @@ Json json_of(const std::vector<OpStats> &ops, Detail detail)
         one["op"] = op_name(op.op);
         one["requests"] = op.requests;
         one["bytes"] = op.bytes;
-        one["sequential"] = op.sequential;
+        one["sequential"] = op.sequential ? Json(*op.sequential) : Json();
         one["device"] = json_of(op.device, detail);
         one["whole"] = json_of(op.whole, detail);
         out.push_back(one);

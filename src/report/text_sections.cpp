@@ -198,7 +198,7 @@ void print_operations(Page &page, const std::vector<OpStats> &ops, size_t indent
         table.row(
             {std::string(op_name(op.op)), fmt::format("{}", op.requests),
              size_text(op.requests ? op.bytes / op.requests : 0),
-             op.bytes ? percent_text(op.sequential, op.requests) : "-",
+             op.bytes && op.sequential ? percent_text(*op.sequential, op.requests) : "-",
              duration_text(op.device.quantile_ns(0.5)), duration_text(op.device.quantile_ns(0.99)),
              duration_text(op.whole.quantile_ns(0.5)), duration_text(op.whole.quantile_ns(0.99))});
     if (!table.empty())
