@@ -14,7 +14,8 @@ namespace taglab {
 namespace {
 
 constexpr size_t wide = 98;
-constexpr size_t label_columns = 32;
+constexpr size_t label_columns = 40;
+constexpr size_t figure_columns = 14;
 
 // Three or four figures, thousands as K and M: what mails about block layer speed use.
 std::string figure_text(double value)
@@ -91,7 +92,7 @@ std::string metric_line(const Experiment &e, const CellResult &cell, const Metri
     std::string out =
         "  " + blktag::base::pad(with_unit(metric).substr(0, label_columns), label_columns);
     for (const Variant &variant : e.variants)
-        out += column(measured_text(find(cell, metric.name, variant.name)), 16);
+        out += column(measured_text(find(cell, metric.name, variant.name)), figure_columns);
     if (e.variants.size() > 1)
         out += column(ratio_text(ratio(cell, metric.name, "B", "A")), 8);
     return out + "\n";
@@ -105,7 +106,8 @@ std::string published_line(const Experiment &e, const Published &published)
     std::string out = "  " + blktag::base::pad(label.substr(0, label_columns), label_columns);
     for (const Variant &variant : e.variants) {
         const auto value = published.value.find(variant.name);
-        out += column(value == published.value.end() ? "" : figure_text(value->second), 16);
+        out += column(value == published.value.end() ? "" : figure_text(value->second),
+                      figure_columns);
     }
     const auto a = published.value.find("A");
     const auto b = published.value.find("B");
@@ -120,7 +122,7 @@ std::string cell_text(const Experiment &e, const CellResult &result)
     std::string out =
         "\n  " + blktag::base::pad(cell.name == "all" ? "" : cell.name, label_columns);
     for (const Variant &variant : e.variants)
-        out += column(variant.name, 16);
+        out += column(variant.name, figure_columns);
     out += e.variants.size() > 1 ? column("B/A", 8) + "\n" : "\n";
     if (!cell.what.empty())
         out += wrapped("(" + cell.what + ")", 2);
