@@ -98,27 +98,17 @@ static __always_inline struct request *list_first(__u64 list)
 	return rq;
 }
 
-/* Requests are counted as the driver issues them (rq.bpf.c): a list is only looked at for its first one. */
-static __noinline int batch_begin(__u64 list)
+/* Opens the task's batch; requests are counted into it as the driver issues them (rq.bpf.c). The list is not read. */
+static __always_inline int batch_begin(void)
 {
 	__u32 tid = bpf_get_current_pid_tgid();
 	struct bt_batch_open *open = batch_of_task(tid);
-	struct request *rq = list_first(list);
-	struct bt_ident_entry *e;
-	struct bt_row *row;
 
 	if (!open)
 		return 0;
-	open->tid = 0;
-	e = rq ? ident_find((__u64)BPF_CORE_READ(rq, mq_hctx)) : NULL;
-	row = e && !e->filtered ? row_of(e->id) : NULL;
-	if (!row)
-		return 0;
-	COUNT(row, batches);
-	open->hctx_id = e->id;
+	open->last_sector = 0;
 	open->taken = 0;
 	open->inversions = 0;
-	open->last_sector = 0;
 	open->tid = tid;
 	return 0;
 }
@@ -140,23 +130,35 @@ static __always_inline __u32 count_left(struct request *rq, __u32 *begun)
 	return left;
 }
 
+/* The hctx of a batch of which nothing was issued. */
+static __always_inline __u32 hctx_of_first(struct request *rq)
+{
+	struct bt_ident_entry *e = rq ? ident_find((__u64)BPF_CORE_READ(rq, mq_hctx)) : NULL;
+
+	return e && !e->filtered ? e->id : BT_NO_ID;
+}
+
 static __noinline int batch_end(__u64 list)
 {
-	__u32 tid = bpf_get_current_pid_tgid(), left, offered, begun = 0, id;
+	__u32 tid = bpf_get_current_pid_tgid(), left = 0, begun = 0, offered, id;
 	struct bt_batch_open *open = batch_of_task(tid);
+	struct request *rq = list_first(list);
 	struct bt_row *row;
 
 	if (!open || open->tid != tid)
 		return 0;
 	open->tid = 0;
-	id = open->hctx_id;
+	id = open->taken ? open->hctx_id : hctx_of_first(rq);
 	row = row_of(id);
-	if (!row)
+	if (id == BT_NO_ID || !row)
 		return 0;
-	left = count_left(list_first(list), &begun);
+	if (rq)
+		left = count_left(rq, &begun);
 	offered = open->taken + left - begun;
+	COUNT(row, batches);
 	count_batch(row, offered);
-	COUNT_ADD(row, batch_inversions, open->inversions);
+	if (open->inversions)
+		COUNT_ADD(row, batch_inversions, open->inversions);
 	if (left)
 		COUNT_ADD(row, batch_left, left);
 	if (!knobs.records || !knobs.rec_batch || (offered < 2 && !left))
@@ -175,10 +177,7 @@ static __noinline int batch_end(__u64 list)
 SEC("fentry")
 int queue_rqs_fentry(void *ctx)
 {
-	__u64 list = 0;
-
-	bpf_get_func_arg(ctx, 0, &list);
-	return batch_begin(list);
+	return batch_begin();
 }
 
 SEC("fexit")
@@ -193,7 +192,7 @@ int queue_rqs_fexit(void *ctx)
 SEC("kprobe")
 int BPF_KPROBE(queue_rqs_kprobe, __u64 list)
 {
-	batch_begin(list);
+	batch_begin();
 	return call_enter(CALL_QUEUE_RQS, list, 0);
 }
 

@@ -70,18 +70,21 @@ static __always_inline __u16 io_flags(__u32 cmd_flags, __u32 op)
  * A driver's queue_rqs issues the requests of its list one by one: counting them here costs nothing like a walk over
  * the list, whose every step is a guarded read.
  */
-static __always_inline void batch_note(__u64 sector, __u32 bytes)
+static __always_inline bool batch_note(__u16 hctx_id, __u64 sector, __u32 bytes)
 {
 	__u32 tid = bpf_get_current_pid_tgid();
 	struct bt_batch_open *open = batch_of_task(tid);
 
 	if (!open || open->tid != tid)
-		return;
+		return false;
 	/* a sequential stream turned round: the request ends where the one before it begins */
-	if (open->taken && sector < open->last_sector && sector + bytes / 512 == open->last_sector)
+	if (!open->taken)
+		open->hctx_id = hctx_id;
+	else if (sector < open->last_sector && sector + bytes / 512 == open->last_sector)
 		open->inversions++;
 	open->last_sector = sector;
 	open->taken++;
+	return true;
 }
 
 static __always_inline int rq_issue(bool typed, struct request *rq)
@@ -115,10 +118,8 @@ static __always_inline int rq_issue(bool typed, struct request *rq)
 		slot->flags |= io_flags(cmd_flags, s.op);
 		slot->sector = RD(typed, rq, __sector);
 		slot->bytes = RD(typed, rq, __data_len);
-		if (knobs.rec_batch && !slot->insert_ns)
-			batch_note(slot->sector, slot->bytes);
 		COUNT(row, issues);
-		if (!slot->insert_ns)
+		if (!slot->insert_ns && !(knobs.rec_batch && batch_note(s.hctx->id, slot->sector, slot->bytes)))
 			COUNT(row, direct_issues);
 		if (slot->flags & BT_IO_POLLED)
 			COUNT(row, polled);

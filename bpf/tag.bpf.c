@@ -25,11 +25,17 @@ static __always_inline bool task_is_wanted(__u32 op)
 /* Tells user space the task's name once, and again after exec. A lost record is told again by the next get. */
 static __always_inline void note_task(__u32 tid)
 {
-	struct task_struct *task = bpf_get_current_task_btf();
-	__u32 at = tid & knobs.task_mask, exec_id = task->self_exec_id + 1;
-	struct bt_task_entry *t = bpf_map_lookup_elem(&tasks, &at);
+	struct bt_task_entry *t;
+	struct task_struct *task;
+	__u32 at, exec_id;
 
-	if (!t || (t->tid == tid && t->exec_id == exec_id) || !knobs.records)
+	if (!knobs.records)
+		return;
+	task = bpf_get_current_task_btf();
+	at = tid & knobs.task_mask;
+	exec_id = task->self_exec_id + 1;
+	t = bpf_map_lookup_elem(&tasks, &at);
+	if (!t || (t->tid == tid && t->exec_id == exec_id))
 		return;
 	EMIT_BEGIN(rec, bt_task, BT_K_TASK) {
 		rec->tid = tid;
@@ -51,15 +57,10 @@ static __always_inline void slot_take(struct bt_slot *s, __u64 now, __u64 start,
 	s->refused_ns = 0;
 	s->issue_ns = 0;
 	s->complete_ns = 0;
-	s->tid = tid;
-	s->hctx_id = hctx_id;
-	s->tag = BT_NO_TAG;
-	s->flags = flags;
-	s->submit_cpu = bpf_get_smp_processor_id();
-	s->requeues = 0;
-	s->status = BT_ST_UNKNOWN;
-	s->bytes = 0;
-	s->state = BT_SLOT_HELD;
+	/* neighbours in one store each: bytes and tid; hctx_id, tag, flags, submit_cpu; complete_cpu to state */
+	*(__u64 *)&s->bytes = (__u64)tid << 32;
+	*(__u64 *)&s->hctx_id = (__u64)bpf_get_smp_processor_id() << 48 | (__u64)flags << 32 | BT_NO_TAG << 16 | hctx_id;
+	*(__u64 *)&s->complete_cpu = (__u64)BT_SLOT_HELD << 48 | (__u64)BT_ST_UNKNOWN << 40;
 }
 
 static __always_inline void wait_emit(struct bt_wait_slot *w, __u64 now, __u32 sleeps, __u64 runnable, __u32 end)
@@ -217,9 +218,8 @@ static __always_inline int tag_missed(bool typed, struct blk_mq_alloc_data *data
 static __always_inline int tag_get(bool typed, struct blk_mq_alloc_data *data, __u64 data_ptr, int got)
 {
 	struct blk_mq_hw_ctx *hctx = RD(typed, data, hctx);
-	struct request_queue *q = RD(typed, data, q);
 	struct bt_ident_entry *e = hctx_ident(typed, hctx, &data->hctx);
-	bool sched = RD(typed, q, elevator) != NULL;
+	bool sched = e && e->sched_tags; /* they come and go with the queue's elevator, while it is frozen */
 	bool reserved = RD(typed, data, flags) & knobs.req_reserved;
 	__u64 now, start;
 	struct bt_slot *s;
@@ -294,9 +294,8 @@ int BPF_KRETPROBE(tag_get_kretprobe, int got)
 static __always_inline int tag_get_batch(bool typed, struct blk_mq_alloc_data *data, unsigned int *offset, __u64 mask)
 {
 	struct blk_mq_hw_ctx *hctx = RD(typed, data, hctx);
-	struct request_queue *q = RD(typed, data, q);
-	bool sched = RD(typed, q, elevator) != NULL, wanted;
 	struct bt_ident_entry *e;
+	bool sched, wanted;
 	__u32 first = 0, tid, depth, base;
 	struct bt_row *row;
 	__u64 now;
@@ -309,6 +308,7 @@ static __always_inline int tag_get_batch(bool typed, struct blk_mq_alloc_data *d
 	row = row_of(e->id);
 	if (!row || bpf_probe_read_kernel(&first, sizeof(first), offset))
 		return 0;
+	sched = e->sched_tags;
 	wanted = task_is_wanted(RD(typed, data, cmd_flags));
 	now = bpf_ktime_get_ns();
 	tid = bpf_get_current_pid_tgid();

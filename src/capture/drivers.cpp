@@ -50,7 +50,7 @@ const std::vector<DriverFeed> &driver_feeds()
         {"queue_rqs",
          GROUP_BATCH,
          {"batches", "batch_requests", "batch_left", "batch_inversions", "batch_size_1", "batch_size_2", "batch_size_4",
-          "batch_size_8", "batch_size_16", "batch_size_32", "batch_size_64"}},
+          "batch_size_8", "batch_size_16", "batch_size_32", "batch_size_64", "direct_issues"}},
         {"poll", GROUP_BATCH, {"poll_calls", "poll_hits"}},
         {"get_budget", GROUP_BUDGET, {"budget_taken", "budget_refused"}},
         {"put_budget", GROUP_BUDGET, {"budget_returned"}},

@@ -84,9 +84,6 @@ void Sampler::counters(uint64_t now_ns, bool all, std::vector<CounterSnapshot> &
         if (!all && sum == sums_[id])
             continue;
         sums_[id] = sum;
-        // the kernel counts every never inserted request; those that a driver took in a batch were not issued alone
-        const uint64_t in_batches = s.value[BT_C_batch_requests] - std::min(s.value[BT_C_batch_requests], s.value[BT_C_batch_left]);
-        s.value[BT_C_direct_issues] -= std::min(s.value[BT_C_direct_issues], in_batches);
         uint64_t before_us = 0; // tags held before we came: their puts are unknown and nothing was missed
         for (uint32_t i = 0; i < std::min(programs_.globals().next_space, programs_.spaces.size()); i++)
             if (programs_.spaces.at(i)->ready && programs_.spaces.at(i)->queue_id == id)
