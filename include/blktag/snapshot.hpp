@@ -14,6 +14,7 @@
 #pragma once
 
 #include "blktag/records.hpp"
+#include "blktag/timeline.hpp"
 
 #include <array>
 #include <cstdint>
@@ -87,6 +88,8 @@ struct CauseWaits {
     std::optional<uint64_t> count; // exact
     Distribution time;             // from records
     std::optional<WaitMoment> at_longest;
+    uint64_t free_sum = 0;              // over those records: tags that were free when it began
+    uint64_t reads = 0, writes = 0;     // of those records, by the waiting request's operation
 };
 
 struct Waits {
@@ -115,6 +118,16 @@ struct OpStats {
     Distribution whole;
 };
 
+// How long a sampled state lasted without a break. From its first sample to its last one, so it is
+// less than the truth by up to two sampling periods. Times since the recording's start.
+struct Streak {
+    uint64_t longest_ns = 0;
+    uint64_t longest_from_ns = 0;
+    bool on_at_end = false;
+    uint64_t last_ns = 0; // of the one that still lasted at the last sample, else 0
+    uint64_t last_from_ns = 0;
+};
+
 // A tag space or hctx sampled over time; means are weighted by the time each sample was the newest.
 struct SpaceGauge {
     uint64_t samples = 0;
@@ -132,6 +145,8 @@ struct SpaceGauge {
     std::optional<uint32_t> wakes_due_last; // not in every kernel
     uint64_t oldest_held_ns = 0;      // longest age of a held tag at any sample, 0 = none seen
     uint64_t oldest_held_last_ns = 0; // the same at the last sample
+    uint32_t in_flight_last = 0, waiters_last = 0, cleared_last = 0;
+    Streak waiters_while_free; // tasks slept for a tag although one was free
 };
 
 struct HctxGauge {
@@ -142,6 +157,7 @@ struct HctxGauge {
     uint32_t dispatch_busy_peak = 0;
     std::array<double, 11> flag_share{}; // of the time, by BT_HG_* bit number
     uint32_t flags_last = 0;
+    std::array<Streak, 11> flag_streak{}; // by BT_HG_* bit number
 };
 std::string_view hctx_flag_name(size_t bit);
 
@@ -150,6 +166,32 @@ struct RunStats {
     Distribution restart_delay;  // RESTART marked -> fired, where the marking was seen
     Distribution asked_delay;    // delays asked for when a run was armed
     uint64_t issued_by_runs = 0; // recorded
+};
+
+// From a refused dispatch to the hctx's next run; from_ns since the recording's start.
+struct RerunGap {
+    uint64_t from_ns = 0;
+    uint64_t length_ns = 0;
+    bt_status status = BT_ST_UNKNOWN;    // that it was refused with
+    uint64_t restarts_here = 0;          // RESTARTs meanwhile
+    uint64_t restarts_elsewhere = 0;     // the same on the queue's other hctxs
+};
+
+struct MovedTo {
+    std::string hctx;
+    uint64_t waits = 0;
+};
+
+// What followed what on one hctx, from records. Times since the recording's start.
+struct HctxEvents {
+    std::optional<uint64_t> last_run_ns, last_restart_ns, last_put_ns;
+    std::optional<RerunGap> rerun_longest; // ended by a run
+    std::optional<RerunGap> rerun_open;    // not run again until the end
+    uint64_t requeued = 0;                 // requeues recorded
+    uint64_t requeues_most = 0;            // of one request
+    std::optional<uint64_t> requeue_first_ns, requeue_last_ns;
+    Distribution requeue_gap; // between two requeues of one request
+    std::vector<MovedTo> moved_to; // submit_waits that began here and ended there, most first
 };
 
 struct HctxStats {
@@ -173,6 +215,7 @@ struct HctxStats {
     std::vector<OpStats> ops;
     std::optional<HctxGauge> gauge;
     RunStats runs;
+    HctxEvents events;
 };
 
 struct BudgetMoment {
@@ -181,12 +224,17 @@ struct BudgetMoment {
     uint64_t blocked = 0; // of refused: the driver had said busy
     uint32_t in_use_peak = 0;
     uint32_t limit = 0; // newest
+    uint32_t in_use_last = 0; // newest, at a refusal or an unused return
+    std::optional<uint64_t> last_refused_ns, last_returned_ns; // since the recording's start
 };
 
 struct OtherWaits {
     std::optional<uint64_t> count;    // exact
     std::optional<uint64_t> total_ns; // exact
     Distribution time;
+    // Who waited longest; tid 0 = nobody did.
+    uint32_t longest_tid = 0;
+    std::string longest_comm;
 };
 
 struct QueueStats {
@@ -239,6 +287,13 @@ struct SetStats {
     std::vector<SpaceStats> spaces;
 };
 
+// What one task did on one of the queues it used most.
+struct TaskQueue {
+    std::string queue;
+    uint64_t requests = 0;
+    uint64_t wait_ns = 0; // asleep for its tags
+};
+
 struct TaskStats {
     uint32_t tid = 0;
     uint32_t tgid = 0; // 0 = unknown
@@ -256,6 +311,7 @@ struct TaskStats {
     std::array<uint64_t, BT_NR_CAUSES> waits_by_cause{};
     uint64_t other_waits = 0;
     uint64_t other_wait_ns = 0;
+    std::vector<TaskQueue> queues; // the first three it used, most wait_ns first
 };
 
 struct OpenWait {
@@ -372,6 +428,7 @@ struct Snapshot {
     std::optional<UnderWay> under_way;  // live, and replayed; nullopt in a report
     std::vector<TaskStats> top_waiters; // most wait_ns first
     std::vector<TaskStats> top_holders; // most held_ns first
+    Timeline timeline;
 
     // Something was lost, damaged or cut: the numbers are what is left.
     [[nodiscard]] bool impaired() const;

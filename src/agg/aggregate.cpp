@@ -5,6 +5,7 @@
 #include "blktag/knobs.h"
 
 #include <algorithm>
+#include <bit>
 
 namespace blktag::agg {
 
@@ -29,20 +30,36 @@ T &at_id(std::vector<T> &table, uint16_t id)
     return table[id];
 }
 
-uint64_t span(uint64_t from_ns, uint64_t to_ns, Anomalies &anomalies)
+unsigned heat_row(uint64_t ns)
 {
-    if (from_ns > to_ns) {
-        ++anomalies.time_backwards;
-        return 0;
-    }
-    if (to_ns - from_ns > model::max_duration_ns) {
-        ++anomalies.absurd;
-        return 0;
-    }
-    return to_ns - from_ns;
+    const unsigned bit = ns ? 63U - static_cast<unsigned>(std::countl_zero(ns)) : 0;
+    return std::min<unsigned>(bit, heat_rows - 1);
 }
 
 } // namespace
+
+void add_moved(MovedCells &cells, uint16_t hctx_id, uint64_t waits)
+{
+    for (MovedCell &cell : cells) {
+        if (cell.waits != 0 && cell.hctx_id != hctx_id)
+            continue;
+        cell.hctx_id = hctx_id;
+        cell.waits += waits;
+        return;
+    }
+}
+
+void TaskSums::on_queue(uint16_t queue_id, uint32_t added, uint64_t added_wait_ns)
+{
+    for (TaskQueueCell &cell : queues) {
+        if (cell.queue_id != queue_id && cell.queue_id != BT_NO_ID)
+            continue;
+        cell.queue_id = queue_id;
+        cell.requests += added;
+        cell.wait_ns += added_wait_ns;
+        return;
+    }
+}
 
 void TaskSums::add(const TaskSums &other)
 {
@@ -58,15 +75,32 @@ void TaskSums::add(const TaskSums &other)
     other_wait_ns += other.other_wait_ns;
     for (size_t i = 0; i < waits_by_cause.size(); ++i)
         waits_by_cause[i] += other.waits_by_cause[i];
+    for (const TaskQueueCell &cell : other.queues)
+        if (cell.queue_id != BT_NO_ID)
+            on_queue(cell.queue_id, cell.requests, cell.wait_ns);
 }
 
 Aggregate::Aggregate(Window window, Limits limits)
-    : window_(window), limits_(limits), task_sums_(1), io_index_(size_t{model::max_ids} * BT_NR_OPS)
+    : window_(window), limits_(limits), task_sums_(1),
+      io_index_(size_t{model::max_ids} * BT_NR_OPS), timeline_(limits.slice_ns, limits.max_slices)
 {
     budget_.histograms_left = limits.histograms;
     io_cells_.resize(BT_NR_OPS);
     for (uint8_t op = 0; op < BT_NR_OPS; ++op)
         io_cells_[op].op = op;
+}
+
+uint64_t Aggregate::span(uint64_t from_ns, uint64_t to_ns)
+{
+    if (from_ns > to_ns) {
+        ++anomalies_.time_backwards;
+        return 0;
+    }
+    if (to_ns - from_ns > model::max_duration_ns) {
+        ++anomalies_.absurd;
+        return 0;
+    }
+    return to_ns - from_ns;
 }
 
 bool Aggregate::take(uint64_t ts_ns)
@@ -81,6 +115,7 @@ bool Aggregate::take(uint64_t ts_ns)
 
 void Aggregate::start(const TraceInfo &info)
 {
+    timeline_.start(std::max(info.start_mono_ns, window_.from_ns));
     if (!info.topology_json.empty())
         anomalies_.unparsed_topology += !topology_.apply_json(info.topology_json);
 }
@@ -210,11 +245,21 @@ void Aggregate::add_io(const bt_io_long &io)
     ++cell.requests;
     cell.recorded = true;
     cell.bytes += io.bytes;
+    cell.last_put_ns = std::max(cell.last_put_ns, io.h.ts_ns);
     if (io.bytes != 0)
         cell.sequential += cell.neighbours.add(io.sector, io.bytes);
     for (size_t i = 0; i < nr_phases; ++i)
         cell.phase[i].fill(life.phase_ns[i], budget_);
     cell.whole.fill(life.whole_ns, budget_);
+    const uint64_t device_ns = life.phase_ns[static_cast<size_t>(Phase::device)];
+    Slice &slice = timeline_.hctx(cell.hctx_id, io.h.ts_ns);
+    ++slice.requests;
+    slice.bytes += io.bytes;
+    slice.device_ns += device_ns;
+    slice.whole_ns += life.whole_ns;
+    ++timeline_.heat(io.h.ts_ns).device[heat_row(device_ns)];
+    if (const model::HctxInfo *hctx = topology_.hctx(io.hctx_id))
+        task.on_queue(hctx->queue_id, 1, 0);
 }
 
 void Aggregate::add_ios(const std::vector<bt_io_long> &ios)
@@ -270,7 +315,7 @@ void Aggregate::saw_held(uint16_t space_id, uint32_t held, uint32_t depth)
 
 void Aggregate::add_wait(const bt_wait &wait)
 {
-    const uint64_t time_ns = span(wait.start_ns, wait.h.ts_ns, anomalies_);
+    const uint64_t time_ns = span(wait.start_ns, wait.h.ts_ns);
     if (wait.cause >= BT_NR_CAUSES) {
         ++anomalies_.absurd;
         return;
@@ -290,7 +335,18 @@ void Aggregate::add_wait(const bt_wait &wait)
     if (cell.time.empty() || time_ns > cell.time.max_ns())
         cell.at_longest = {wait.depth, wait.held, wait.active, wait.limit, wait.users};
     cell.time.fill(time_ns, budget_);
+    cell.free_sum += wait.depth > wait.held ? wait.depth - wait.held : 0;
+    ++(wait.op == BT_OP_READ ? cell.reads : cell.writes);
+    if (wait.flags & BT_W_MOVED)
+        add_moved(rare_for(wait.hctx_id).moved, wait.end_hctx_id, 1);
+    Slice &slice = timeline_.hctx(wait.hctx_id, wait.h.ts_ns);
+    ++slice.waits;
+    ++slice.waits_by_cause[wait.cause];
+    slice.wait_ns += time_ns;
+    ++timeline_.heat(wait.h.ts_ns).submit_wait[heat_row(time_ns)];
     TaskSums &task = sums_of(wait.tid, wait.start_ns);
+    if (const model::HctxInfo *hctx = topology_.hctx(wait.hctx_id))
+        task.on_queue(hctx->queue_id, 0, time_ns);
     ++task.waits;
     ++task.waits_by_cause[wait.cause];
     task.wait_ns += time_ns;
@@ -300,7 +356,7 @@ void Aggregate::add_wait(const bt_wait &wait)
 
 void Aggregate::add_dwait(const bt_dwait &dwait)
 {
-    const uint64_t time_ns = span(dwait.start_ns, dwait.h.ts_ns, anomalies_);
+    const uint64_t time_ns = span(dwait.start_ns, dwait.h.ts_ns);
     if (dwait.cause >= BT_NR_CAUSES) {
         ++anomalies_.absurd;
         return;
@@ -325,6 +381,10 @@ void Aggregate::add_dwait(const bt_dwait &dwait)
     if (cell.time.empty() || time_ns > cell.time.max_ns())
         cell.at_longest = {dwait.depth, dwait.held, dwait.active, dwait.limit, 0};
     cell.time.fill(time_ns, budget_);
+    cell.free_sum += dwait.depth > dwait.held ? dwait.depth - dwait.held : 0;
+    Slice &slice = timeline_.hctx(dwait.hctx_id, dwait.h.ts_ns);
+    ++slice.dispatch_waits;
+    slice.dispatch_wait_ns += time_ns;
 }
 
 void Aggregate::add_waits(const Batch &batch)
@@ -335,38 +395,6 @@ void Aggregate::add_waits(const Batch &batch)
     for (const bt_dwait &dwait : batch.dwaits)
         if (take(dwait.h.ts_ns))
             add_dwait(dwait);
-}
-
-void Aggregate::add_runs(const Batch &batch)
-{
-    for (const bt_restart &restart : batch.restarts) {
-        if (!take(restart.h.ts_ns))
-            continue;
-        ++counts_.restarts;
-        if (restart.marked_ns != 0)
-            rare_for(restart.hctx_id)
-                .restart_delay.fill(span(restart.marked_ns, restart.h.ts_ns, anomalies_), budget_);
-    }
-    for (const bt_run &run : batch.runs) {
-        if (!take(run.h.ts_ns))
-            continue;
-        ++counts_.runs;
-        RareCell &cell = rare_for(run.hctx_id);
-        cell.run_duration.fill(span(run.start_ns, run.h.ts_ns, anomalies_), budget_);
-        cell.issued_by_runs += run.issued;
-    }
-    for (const bt_run &arm : batch.arms) {
-        if (!take(arm.h.ts_ns))
-            continue;
-        ++counts_.arms;
-        rare_for(arm.hctx_id).asked_delay.fill(span(0, arm.start_ns, anomalies_), budget_);
-    }
-    for (const bt_refuse &refusal : batch.refusals)
-        counts_.refusals += take(refusal.h.ts_ns);
-    for (const bt_refuse &requeue : batch.requeues)
-        counts_.requeues += take(requeue.h.ts_ns);
-    for (const bt_batch &call : batch.batches)
-        counts_.batches += take(call.h.ts_ns);
 }
 
 QueueCell *Aggregate::queue_for(uint16_t queue_id)
@@ -395,22 +423,56 @@ void Aggregate::add_rest(const Batch &batch)
         cell->budget.blocked += !returned && budget.blocked;
         cell->budget.in_use_peak = std::max(cell->budget.in_use_peak, budget.in_use);
         cell->budget.limit = budget.limit;
+        cell->budget.in_use_last = budget.in_use;
+        (returned ? cell->last_returned_ns : cell->last_refused_ns) = budget.h.ts_ns;
     }
+    add_others(batch);
+}
+
+void Aggregate::add_others(const Batch &batch)
+{
     for (const bt_other_wait &wait : batch.other_waits) {
         if (!take(wait.h.ts_ns))
             continue;
         ++counts_.other;
-        const uint64_t time_ns = span(wait.start_ns, wait.h.ts_ns, anomalies_);
+        const uint64_t time_ns = span(wait.start_ns, wait.h.ts_ns);
         QueueCell *cell = queue_for(wait.queue_id);
         if (!cell || wait.what > BT_OTHER_FREEZE) {
             anomalies_.absurd += wait.what > BT_OTHER_FREEZE;
             continue;
+        }
+        if (time_ns > cell->other[wait.what].max_ns()) {
+            cell->other_longest_tid[wait.what] = wait.tid;
+            cell->other_longest_ns[wait.what] = wait.start_ns;
         }
         cell->other[wait.what].fill(time_ns, budget_);
         TaskSums &task = sums_of(wait.tid, wait.start_ns);
         ++task.other_waits;
         task.other_wait_ns += time_ns;
     }
+}
+
+void Aggregate::add_gauge(const bt_gauge &gauge)
+{
+    anomalies_.time_backwards += !at_id(spaces_, gauge.space_id).add(gauge);
+    SpaceSlice *slice = timeline_.space(gauge.space_id, gauge.h.ts_ns);
+    if (!slice)
+        return;
+    SpaceSlice one;
+    one.samples = 1;
+    one.depth = gauge.depth;
+    one.held_min = one.held_max = gauge.held;
+    one.unissued_min = gauge.held > gauge.in_flight ? gauge.held - gauge.in_flight : 0;
+    one.waiters_peak = gauge.waiters;
+    one.held_sum = gauge.held;
+    one.in_flight_sum = gauge.in_flight;
+    slice->add(one);
+}
+
+void Aggregate::add_hgauge(const bt_hgauge &gauge)
+{
+    anomalies_.time_backwards += !at_id(hctx_tracks_, gauge.hctx_id).add(gauge);
+    timeline_.active(gauge.hctx_id, gauge.h.ts_ns).add({1, gauge.active, gauge.active});
 }
 
 void Aggregate::add_gauges(const Batch &batch)
@@ -422,7 +484,7 @@ void Aggregate::add_gauges(const Batch &batch)
         if (gauge.space_id >= model::max_ids || gauge.held > max_pool || gauge.depth > max_pool)
             ++anomalies_.absurd;
         else
-            anomalies_.time_backwards += !at_id(spaces_, gauge.space_id).add(gauge);
+            add_gauge(gauge);
     }
     for (const bt_hgauge &gauge : batch.hgauges) {
         if (!take(gauge.h.ts_ns))
@@ -431,7 +493,7 @@ void Aggregate::add_gauges(const Batch &batch)
         if (gauge.hctx_id >= model::max_ids)
             ++anomalies_.absurd;
         else
-            anomalies_.time_backwards += !at_id(hctx_tracks_, gauge.hctx_id).add(gauge);
+            add_hgauge(gauge);
     }
 }
 

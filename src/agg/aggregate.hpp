@@ -12,7 +12,9 @@
 #pragma once
 
 #include "agg/histogram.hpp"
+#include "agg/timeline.hpp"
 #include "agg/tracks.hpp"
+#include "agg/watch.hpp"
 #include "blktag/records.hpp"
 #include "blktag/snapshot.hpp"
 #include "model/lifecycle.hpp"
@@ -28,8 +30,10 @@
 namespace blktag::agg {
 
 struct Limits {
-    uint32_t histograms = 5000; // 5.3 KB each
-    uint32_t io_cells = 4096;   // (hctx, op) pairs
+    uint32_t histograms = 5000;    // 5.3 KB each
+    uint32_t io_cells = 4096;      // (hctx, op) pairs
+    uint64_t slice_ns = 1'000'000; // of the timeline; doubled while max_slices do not suffice
+    uint32_t max_slices = 256;     // 120 B each, per hctx
 };
 
 // Recognises requests that continue one another although they end out of order: remembers where the
@@ -62,6 +66,7 @@ struct IoCell {
     uint64_t bytes = 0;
     bool recorded = false;   // by records; else only by the kernel's histograms
     uint64_t sequential = 0; // joints; a place read again and again has more of them than requests
+    uint64_t last_put_ns = 0;
     std::array<Histogram, nr_phases> phase;
     Histogram whole;
     Neighbours neighbours;
@@ -69,8 +74,21 @@ struct IoCell {
 
 struct CauseCell {
     Histogram time;
+<<<<<<< HEAD
     WaitMoment at_longest; // depth 0 = no record told
+=======
+    WaitMoment at_longest;
+    uint64_t free_sum = 0, reads = 0, writes = 0;
+>>>>>>> c32c52a (agg: keep a timeline, lasting states and what followed what)
 };
+
+// Waits that ended on another hctx, by that one; what does not fit is not kept apart.
+struct MovedCell {
+    uint16_t hctx_id = BT_NO_ID;
+    uint64_t waits = 0;
+};
+using MovedCells = std::array<MovedCell, 8>;
+void add_moved(MovedCells &cells, uint16_t hctx_id, uint64_t waits);
 
 // What is rare, per hctx; allocated with the first such record.
 struct RareCell {
@@ -78,11 +96,24 @@ struct RareCell {
     std::array<CauseCell, BT_NR_CAUSES> dispatch_waits;
     Histogram run_duration, restart_delay, asked_delay;
     uint64_t issued_by_runs = 0;
+    HctxWatch watch;
+    MovedCells moved;
 };
 
 struct QueueCell {
     std::array<Histogram, 3> other;
+    std::array<uint32_t, 3> other_longest_tid{};
+    std::array<uint64_t, 3> other_longest_ns{}; // when that wait ended
     BudgetMoment budget;
+    uint64_t last_refused_ns = 0, last_returned_ns = 0;
+    uint64_t restarts = 0;
+};
+
+// One task on one queue.
+struct TaskQueueCell {
+    uint16_t queue_id = BT_NO_ID;
+    uint32_t requests = 0;
+    uint64_t wait_ns = 0;
 };
 
 struct TaskSums {
@@ -90,7 +121,9 @@ struct TaskSums {
     uint64_t waits = 0, wait_ns = 0, wait_longest_ns = 0, runnable_ns = 0;
     uint64_t other_waits = 0, other_wait_ns = 0;
     std::array<uint32_t, BT_NR_CAUSES> waits_by_cause{};
+    std::array<TaskQueueCell, 3> queues{}; // the first ones it used
     void add(const TaskSums &other);
+    void on_queue(uint16_t queue_id, uint32_t requests, uint64_t wait_ns);
 };
 
 // A wait without its end, as told by records flagged open.
@@ -137,6 +170,7 @@ class Aggregate {
     // The newest moment that was given, nullptr without any.
     [[nodiscard]] const Moment *moment() const { return moment_ ? &*moment_ : nullptr; }
     [[nodiscard]] const RecordCounts &counts() const { return counts_; }
+    [[nodiscard]] const TimelineBuilder &timeline() const { return timeline_; }
     [[nodiscard]] Anomalies anomalies() const;
     // Times of the first and the last record in the window, 0 without any.
     [[nodiscard]] uint64_t first_ns() const { return first_ns_ == UINT64_MAX ? 0 : first_ns_; }
@@ -149,8 +183,16 @@ class Aggregate {
     void add_ios(const std::vector<bt_io_long> &ios);
     void add_waits(const Batch &batch);
     void add_runs(const Batch &batch);
+    void add_dispatch(const Batch &batch);
+    void add_restart(const bt_restart &restart);
+    void add_run(const bt_run &run);
+    void add_refusal(const bt_refuse &refusal);
+    void add_others(const Batch &batch);
+    QueueCell *queue_of_hctx(uint16_t hctx_id);
     void add_rest(const Batch &batch);
     void add_gauges(const Batch &batch);
+    void add_gauge(const bt_gauge &gauge);
+    void add_hgauge(const bt_hgauge &gauge);
     void add_counters(const CounterSnapshot &snapshot);
     void add_histograms(const HistogramDelta &delta);
     void saw_held(uint16_t space_id, uint32_t held, uint32_t depth);
@@ -158,6 +200,7 @@ class Aggregate {
     void add_dwait(const bt_dwait &dwait);
     void add_open(bool dispatch, const bt_wait &wait);
     bool take(uint64_t ts_ns);
+    uint64_t span(uint64_t from_ns, uint64_t to_ns); // 0, and counted, where it is impossible
     uint32_t io_cell_index(uint16_t hctx_id, uint8_t op);
     uint32_t make_io_cell(uint16_t hctx_id, uint8_t op);
     RareCell &rare_for(uint16_t hctx_id);
@@ -186,7 +229,11 @@ class Aggregate {
     std::vector<SpaceTrack> spaces_;
     std::vector<HctxTrack> hctx_tracks_;
     std::vector<OpenRecord> open_waits_;
+<<<<<<< HEAD
     std::optional<Moment> moment_;
+=======
+    TimelineBuilder timeline_;
+>>>>>>> c32c52a (agg: keep a timeline, lasting states and what followed what)
     RecordCounts counts_;
     Anomalies anomalies_;
     uint64_t first_ns_ = UINT64_MAX;

@@ -22,7 +22,11 @@ Counters counters_of(const CounterTrack *track, char scope,
 Counters measured_zeros(const std::set<std::string> &unmeasured);
 
 void build_hctx(HctxStats &out, const Aggregate &aggregate, uint16_t hctx_id,
-                const std::set<std::string> &unmeasured);
+                const std::set<std::string> &unmeasured, uint64_t start_ns);
+// Escaped name of the task that had `tid` then, empty where unknown.
+std::string comm_of(const Aggregate &aggregate, uint32_t tid, uint64_t when_ns);
+// Time since the recording's start; nullopt of 0, which means that it did not happen.
+std::optional<uint64_t> since_start(uint64_t ts_ns, uint64_t start_ns);
 void build_queues(Snapshot &out, const Aggregate &aggregate,
                   const std::set<std::string> &unmeasured);
 void build_sets(Snapshot &out, const Aggregate &aggregate);

@@ -17,18 +17,23 @@ Waits waits_from(const std::array<CauseCell, BT_NR_CAUSES> &cells)
         cause.time = cells[i].time.distribution();
         if (cause.time.count != 0 && cells[i].at_longest.depth != 0)
             cause.at_longest = cells[i].at_longest;
+        cause.free_sum = cells[i].free_sum;
+        cause.reads = cells[i].reads;
+        cause.writes = cells[i].writes;
         out.time.merge(cause.time);
     }
     return out;
 }
 
-void build_io(HctxStats &out, const Aggregate &aggregate, uint16_t hctx_id)
+void build_io(HctxStats &out, const Aggregate &aggregate, uint16_t hctx_id, uint64_t start_ns)
 {
     for (unsigned op = 0; op < BT_NR_OPS; ++op) {
         const IoCell *found = aggregate.io_cell(hctx_id, static_cast<bt_op>(op));
         if (!found)
             continue;
         const IoCell &cell = *found;
+        if (const auto last = since_start(cell.last_put_ns, start_ns))
+            out.events.last_put_ns = std::max(out.events.last_put_ns.value_or(0), *last);
         Latency latency;
         for (size_t i = 0; i < nr_phases; ++i)
             latency.phase[i] = cell.phase[i].distribution();
@@ -46,7 +51,7 @@ void build_io(HctxStats &out, const Aggregate &aggregate, uint16_t hctx_id)
     }
 }
 
-void build_gauge(HctxStats &out, const HctxTrack &track)
+void build_gauge(HctxStats &out, const HctxTrack &track, uint64_t start_ns)
 {
     if (!track.samples)
         return;
@@ -59,6 +64,8 @@ void build_gauge(HctxStats &out, const HctxTrack &track)
     gauge.flags_last = track.last.flags;
     for (size_t bit = 0; bit < track.flag.size(); ++bit)
         gauge.flag_share[bit] = track.flag[bit].mean((track.last.flags >> bit) & 1U);
+    for (size_t bit = 0; bit < track.flag_streak.size(); ++bit)
+        gauge.flag_streak[bit] = track.flag_streak[bit].streak(start_ns);
     out.gauge = gauge;
 }
 
@@ -88,7 +95,54 @@ void build_identity(HctxStats &out, const model::Topology &topology, uint16_t hc
         out.sched_depth = space->depth;
 }
 
+RerunGap gap_of(const Gap &gap, uint64_t start_ns)
+{
+    return {since_start(gap.from_ns, start_ns).value_or(0), gap.length_ns,
+            static_cast<bt_status>(gap.status), gap.restarts_here, gap.restarts_elsewhere};
+}
+
+void build_events(HctxStats &out, const Aggregate &aggregate, const RareCell &rare,
+                  uint64_t start_ns)
+{
+    const HctxWatch &watch = rare.watch;
+    HctxEvents &events = out.events;
+    events.last_run_ns = since_start(watch.last_run_ns, start_ns);
+    events.last_restart_ns = since_start(watch.last_restart_ns, start_ns);
+    if (watch.longest.from_ns != 0)
+        events.rerun_longest = gap_of(watch.longest, start_ns);
+    if (watch.open.from_ns != 0 && aggregate.counts().runs != 0) {
+        Gap open = watch.open;
+        open.length_ns =
+            aggregate.last_ns() > open.from_ns ? aggregate.last_ns() - open.from_ns : 0;
+        open.restarts_here = watch.restarts - open.restarts_here;
+        const model::HctxInfo *info = aggregate.topology().hctx(out.hctx_id);
+        const QueueCell *queue = info ? aggregate.queue_cell(info->queue_id) : nullptr;
+        const uint64_t elsewhere = queue ? queue->restarts - watch.restarts : 0;
+        open.restarts_elsewhere =
+            elsewhere > open.restarts_elsewhere ? elsewhere - open.restarts_elsewhere : 0;
+        events.rerun_open = gap_of(open, start_ns);
+    }
+    events.requeued = watch.requeued;
+    events.requeues_most = watch.requeues_most;
+    events.requeue_first_ns = since_start(watch.requeue_first_ns, start_ns);
+    events.requeue_last_ns = since_start(watch.requeue_last_ns, start_ns);
+    events.requeue_gap = watch.requeue_gap.distribution();
+    for (const MovedCell &cell : rare.moved)
+        if (cell.waits != 0)
+            events.moved_to.push_back(
+                {base::escape_terminal(aggregate.topology().hctx_label(cell.hctx_id)), cell.waits});
+    std::stable_sort(events.moved_to.begin(), events.moved_to.end(),
+                     [](const MovedTo &a, const MovedTo &b) { return a.waits > b.waits; });
+}
+
 } // namespace
+
+std::optional<uint64_t> since_start(uint64_t ts_ns, uint64_t start_ns)
+{
+    if (ts_ns == 0)
+        return std::nullopt;
+    return ts_ns > start_ns ? ts_ns - start_ns : 0;
+}
 
 Counters counters_of(const CounterTrack *track, char scope, const std::set<std::string> &unmeasured)
 {
@@ -127,14 +181,14 @@ void count_waits(Waits &submit, Waits &dispatch, const Counters &counters)
 }
 
 void build_hctx(HctxStats &out, const Aggregate &aggregate, uint16_t hctx_id,
-                const std::set<std::string> &unmeasured)
+                const std::set<std::string> &unmeasured, uint64_t start_ns)
 {
     build_identity(out, aggregate.topology(), hctx_id);
     const auto &counters = aggregate.hctx_counters();
     out.counters =
         counters_of(hctx_id < counters.size() ? &counters[hctx_id] : nullptr, 'H', unmeasured);
     out.totals = totals_of(out.counters);
-    build_io(out, aggregate, hctx_id);
+    build_io(out, aggregate, hctx_id, start_ns);
     if (const RareCell *rare = aggregate.rare(hctx_id)) {
         out.waits = waits_from(rare->waits);
         out.dispatch_waits = waits_from(rare->dispatch_waits);
@@ -142,10 +196,11 @@ void build_hctx(HctxStats &out, const Aggregate &aggregate, uint16_t hctx_id,
         out.runs.restart_delay = rare->restart_delay.distribution();
         out.runs.asked_delay = rare->asked_delay.distribution();
         out.runs.issued_by_runs = rare->issued_by_runs;
+        build_events(out, aggregate, *rare, start_ns);
     }
     count_waits(out.waits, out.dispatch_waits, out.counters);
     if (hctx_id < aggregate.hctx_tracks().size())
-        build_gauge(out, aggregate.hctx_tracks()[hctx_id]);
+        build_gauge(out, aggregate.hctx_tracks()[hctx_id], start_ns);
 }
 
 void add_waits(Waits &into, const Waits &from)
@@ -156,6 +211,9 @@ void add_waits(Waits &into, const Waits &from)
         if (add.at_longest && (!to.at_longest || add.time.max_ns > to.time.max_ns))
             to.at_longest = add.at_longest;
         to.time.merge(add.time);
+        to.free_sum += add.free_sum;
+        to.reads += add.reads;
+        to.writes += add.writes;
     }
     into.time.merge(from.time);
     into.open += from.open;

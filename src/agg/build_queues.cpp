@@ -167,7 +167,7 @@ QueueStats build_queue(const Snapshot &snapshot, const Aggregate &aggregate, uin
         counters_of(queue_id < tracks.size() ? &tracks[queue_id] : nullptr, 'Q', unmeasured);
     for (const uint16_t id : hctx_ids) {
         HctxStats &hctx = queue.hctxs.emplace_back();
-        build_hctx(hctx, aggregate, id, unmeasured);
+        build_hctx(hctx, aggregate, id, unmeasured, snapshot.recording.start_mono_ns);
         queue.counters.add(hctx.counters);
         add_waits(queue.waits, hctx.waits);
         add_waits(queue.dispatch_waits, hctx.dispatch_waits);
@@ -186,8 +186,16 @@ QueueStats build_queue(const Snapshot &snapshot, const Aggregate &aggregate, uin
     build_other(queue);
     if (const QueueCell *cell = aggregate.queue_cell(queue_id)) {
         queue.budget = cell->budget;
-        for (size_t i = 0; i < queue.other.size(); ++i)
+        queue.budget.last_refused_ns =
+            since_start(cell->last_refused_ns, snapshot.recording.start_mono_ns);
+        queue.budget.last_returned_ns =
+            since_start(cell->last_returned_ns, snapshot.recording.start_mono_ns);
+        for (size_t i = 0; i < queue.other.size(); ++i) {
             queue.other[i].time = cell->other[i].distribution();
+            queue.other[i].longest_tid = cell->other_longest_tid[i];
+            queue.other[i].longest_comm =
+                comm_of(aggregate, cell->other_longest_tid[i], cell->other_longest_ns[i]);
+        }
     }
     add_rates(queue.counters, snapshot.recording.duration_ns, queue.requests_per_s,
               queue.bytes_per_s);
@@ -195,7 +203,7 @@ QueueStats build_queue(const Snapshot &snapshot, const Aggregate &aggregate, uin
     return queue;
 }
 
-SpaceGauge gauge_from(const SpaceTrack &track)
+SpaceGauge gauge_from(const SpaceTrack &track, uint64_t start_ns)
 {
     SpaceGauge out;
     out.samples = track.samples;
@@ -213,6 +221,10 @@ SpaceGauge gauge_from(const SpaceTrack &track)
     if (track.last.wakes_due != UINT32_MAX)
         out.wakes_due_last = track.last.wakes_due;
     out.oldest_held_ns = track.oldest_held_ns;
+    out.in_flight_last = track.last.in_flight;
+    out.waiters_last = track.last.waiters;
+    out.cleared_last = track.last.cleared;
+    out.waiters_while_free = track.waiters_while_free.streak(start_ns);
     if (track.last.oldest_get_ns != 0 && track.last.oldest_get_ns < track.last.h.ts_ns)
         out.oldest_held_last_ns = track.last.h.ts_ns - track.last.oldest_get_ns;
     return out;
@@ -299,7 +311,7 @@ void build_sets(Snapshot &out, const Aggregate &aggregate)
                 stats.set_id = user->second.set_id;
         }
         if (id < aggregate.spaces().size() && aggregate.spaces()[id].samples)
-            stats.gauge = gauge_from(aggregate.spaces()[id]);
+            stats.gauge = gauge_from(aggregate.spaces()[id], out.recording.start_mono_ns);
         SetStats &set = sets[stats.set_id];
         set.set_id = stats.set_id;
         set.hctx_shared |= stats.hctx_shared && !stats.sched;

@@ -10,7 +10,7 @@ namespace blktag::agg {
 
 namespace {
 
-TaskStats stats_of(const model::Task &task, const TaskSums &sums)
+TaskStats stats_of(const Aggregate &aggregate, const model::Task &task, const TaskSums &sums)
 {
     TaskStats out;
     out.tid = task.tid;
@@ -29,6 +29,13 @@ TaskStats stats_of(const model::Task &task, const TaskSums &sums)
     std::copy(sums.waits_by_cause.begin(), sums.waits_by_cause.end(), out.waits_by_cause.begin());
     out.other_waits = sums.other_waits;
     out.other_wait_ns = sums.other_wait_ns;
+    for (const TaskQueueCell &cell : sums.queues)
+        if (cell.queue_id != BT_NO_ID)
+            out.queues.push_back(
+                {base::escape_terminal(aggregate.topology().queue_label(cell.queue_id)),
+                 cell.requests, cell.wait_ns});
+    std::stable_sort(out.queues.begin(), out.queues.end(),
+                     [](const TaskQueue &a, const TaskQueue &b) { return a.wait_ns > b.wait_ns; });
     return out;
 }
 
@@ -47,9 +54,17 @@ std::vector<TaskStats> top(const Aggregate &aggregate, size_t count, uint64_t Ta
     });
     std::vector<TaskStats> out;
     for (size_t i = 0; i < std::min(count, order.size()); ++i)
-        out.push_back(stats_of(tasks[order[i]], sums[order[i]]));
+        out.push_back(stats_of(aggregate, tasks[order[i]], sums[order[i]]));
     return out;
 }
+
+void count_open(Waits &waits, uint64_t age_ns)
+{
+    ++waits.open;
+    waits.open_longest_ns = std::max(waits.open_longest_ns, age_ns);
+}
+
+} // namespace
 
 std::string comm_of(const Aggregate &aggregate, uint32_t tid, uint64_t when_ns)
 {
@@ -60,14 +75,6 @@ std::string comm_of(const Aggregate &aggregate, uint32_t tid, uint64_t when_ns)
                 base::fixed_string(tasks[i].comm.data(), tasks[i].comm.size()));
     return {};
 }
-
-void count_open(Waits &waits, uint64_t age_ns)
-{
-    ++waits.open;
-    waits.open_longest_ns = std::max(waits.open_longest_ns, age_ns);
-}
-
-} // namespace
 
 void build_tasks(Snapshot &out, const Aggregate &aggregate, size_t top_tasks)
 {

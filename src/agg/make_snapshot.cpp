@@ -49,6 +49,25 @@ RecordingInfo recording_info(const Aggregate &aggregate, const TraceInfo &info)
     return out;
 }
 
+void build_timeline(Snapshot &out, const Aggregate &aggregate)
+{
+    out.timeline = aggregate.timeline().timeline();
+    out.timeline.start_ns =
+        since_start(aggregate.timeline().origin_ns(), out.recording.start_mono_ns).value_or(0);
+    for (HctxTimeline &hctx : out.timeline.hctxs)
+        hctx.label = hctx.hctx_id == BT_NO_ID
+                         ? "others"
+                         : base::escape_terminal(aggregate.topology().hctx_label(hctx.hctx_id));
+    const auto by_id = [](const auto &member) {
+        return [member](const auto &a, const auto &b) {
+            return a.*member < b.*member;
+        };
+    };
+    std::sort(out.timeline.hctxs.begin(), out.timeline.hctxs.end(), by_id(&HctxTimeline::hctx_id));
+    std::sort(out.timeline.spaces.begin(), out.timeline.spaces.end(),
+              by_id(&SpaceTimeline::space_id));
+}
+
 } // namespace
 
 std::set<std::string> unmeasured_names(const Aggregate &aggregate, const Recording &recording)
@@ -94,6 +113,7 @@ Snapshot make_snapshot(const Aggregate &aggregate, const Recording &recording,
     build_tasks(out, aggregate, options.top_tasks);
     build_under_way(out, aggregate);
     build_notes(out, aggregate);
+    build_timeline(out, aggregate);
     return out;
 }
 

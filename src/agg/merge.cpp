@@ -18,6 +18,9 @@ void merge_causes(std::array<CauseCell, BT_NR_CAUSES> &into,
         if (into[i].time.empty() || from[i].time.max_ns() > into[i].time.max_ns())
             into[i].at_longest = from[i].at_longest;
         into[i].time.merge(from[i].time, budget);
+        into[i].free_sum += from[i].free_sum;
+        into[i].reads += from[i].reads;
+        into[i].writes += from[i].writes;
     }
 }
 
@@ -29,18 +32,32 @@ void merge_rare(RareCell &into, const RareCell &from, Budget &budget)
     into.restart_delay.merge(from.restart_delay, budget);
     into.asked_delay.merge(from.asked_delay, budget);
     into.issued_by_runs += from.issued_by_runs;
+    into.watch.merge(from.watch, budget);
+    for (const MovedCell &cell : from.moved)
+        if (cell.waits != 0)
+            add_moved(into.moved, cell.hctx_id, cell.waits);
 }
 
 void merge_queue(QueueCell &into, const QueueCell &from, Budget &budget)
 {
-    for (size_t i = 0; i < into.other.size(); ++i)
+    for (size_t i = 0; i < into.other.size(); ++i) {
+        if (from.other[i].max_ns() > into.other[i].max_ns()) {
+            into.other_longest_tid[i] = from.other_longest_tid[i];
+            into.other_longest_ns[i] = from.other_longest_ns[i];
+        }
         into.other[i].merge(from.other[i], budget);
+    }
+    into.restarts += from.restarts;
+    into.last_refused_ns = std::max(into.last_refused_ns, from.last_refused_ns);
+    into.last_returned_ns = std::max(into.last_returned_ns, from.last_returned_ns);
     into.budget.refused_recorded += from.budget.refused_recorded;
     into.budget.returned_recorded += from.budget.returned_recorded;
     into.budget.blocked += from.budget.blocked;
     into.budget.in_use_peak = std::max(into.budget.in_use_peak, from.budget.in_use_peak);
-    if (from.budget.refused_recorded + from.budget.returned_recorded)
+    if (from.budget.refused_recorded + from.budget.returned_recorded) {
         into.budget.limit = from.budget.limit;
+        into.budget.in_use_last = from.budget.in_use_last;
+    }
 }
 
 void merge_counts(RecordCounts &into, const RecordCounts &from)
@@ -90,6 +107,7 @@ void Aggregate::merge_io(const Aggregate &later)
         into.bytes += from.bytes;
         into.sequential += from.sequential;
         into.neighbours = from.neighbours;
+        into.last_put_ns = std::max(into.last_put_ns, from.last_put_ns);
         for (size_t i = 0; i < nr_phases; ++i)
             into.phase[i].merge(from.phase[i], budget_);
         into.whole.merge(from.whole, budget_);
@@ -147,6 +165,7 @@ void Aggregate::merge(const Aggregate &later)
         add_open(open.dispatch, open.wait);
     merge_counts(counts_, later.counts_);
     merge_anomalies(anomalies_, later.anomalies_);
+    timeline_.merge(later.timeline_);
     budget_.undetailed += later.budget_.undetailed;
     first_ns_ = std::min(first_ns_, later.first_ns_);
     last_ns_ = std::max(last_ns_, later.last_ns_);

@@ -63,6 +63,7 @@ bool SpaceTrack::add(const bt_gauge &sample)
     in_flight_peak = std::max(in_flight_peak, sample.in_flight);
     waiters_peak = std::max(waiters_peak, sample.waiters);
     users_peak = std::max(users_peak, sample.users);
+    waiters_while_free.sample(sample.waiters != 0 && sample.held < sample.depth, sample.h.ts_ns);
     if (sample.oldest_get_ns != 0 && sample.oldest_get_ns < sample.h.ts_ns)
         oldest_held_ns = std::max(oldest_held_ns, sample.h.ts_ns - sample.oldest_get_ns);
     return true;
@@ -91,6 +92,7 @@ bool SpaceTrack::merge(const SpaceTrack &later)
     waiters_peak = std::max(waiters_peak, later.waiters_peak);
     users_peak = std::max(users_peak, later.users_peak);
     oldest_held_ns = std::max(oldest_held_ns, later.oldest_held_ns);
+    waiters_while_free.merge(later.waiters_while_free);
     return ordered;
 }
 
@@ -112,6 +114,8 @@ bool HctxTrack::add(const bt_hgauge &sample)
         first = sample;
     last = sample;
     ++samples;
+    for (size_t bit = 0; bit < flag_streak.size(); ++bit)
+        flag_streak[bit].sample((sample.flags >> bit) & 1U, sample.h.ts_ns);
     active_peak = std::max(active_peak, sample.active);
     dispatch_busy_peak = std::max(dispatch_busy_peak, sample.dispatch_busy);
     return true;
@@ -133,6 +137,8 @@ bool HctxTrack::merge(const HctxTrack &later)
     active.merge(later.active);
     for (size_t bit = 0; bit < flag.size(); ++bit)
         flag[bit].merge(later.flag[bit]);
+    for (size_t bit = 0; bit < flag_streak.size(); ++bit)
+        flag_streak[bit].merge(later.flag_streak[bit]);
     active_peak = std::max(active_peak, later.active_peak);
     dispatch_busy_peak = std::max(dispatch_busy_peak, later.dispatch_busy_peak);
     return ordered;

@@ -4,6 +4,7 @@
 // of a later piece of the recording.
 #pragma once
 
+#include "agg/watch.hpp"
 #include "blktag/records.hpp"
 
 #include <array>
@@ -77,6 +78,7 @@ class SpaceTrack {
     HeldOverTime held, full, in_flight;
     uint32_t held_peak = 0, in_flight_peak = 0, waiters_peak = 0, users_peak = 0;
     uint64_t oldest_held_ns = 0;
+    StreakTrack waiters_while_free;
 
   private:
     void hold_until(uint64_t ts_ns);
@@ -92,6 +94,7 @@ class HctxTrack {
     bt_hgauge last{};
     HeldOverTime active;
     std::array<HeldOverTime, 11> flag;
+    std::array<StreakTrack, 11> flag_streak;
     uint32_t active_peak = 0, dispatch_busy_peak = 0;
 
   private:

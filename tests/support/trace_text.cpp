@@ -235,6 +235,7 @@ void parse_wait(Fields &f, Batch &b)
     f.get("end_hctx", wait.end_hctx_id);
     f.get("space", wait.space_id);
     f.word("cause", wait.cause, cause_words);
+    f.word("op", wait.op, op_words);
     f.flags(wait.flags, wait_flags);
     f.get("depth", wait.depth);
     f.get("held", wait.held);
