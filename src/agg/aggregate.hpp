@@ -74,12 +74,8 @@ struct IoCell {
 
 struct CauseCell {
     Histogram time;
-<<<<<<< HEAD
     WaitMoment at_longest; // depth 0 = no record told
-=======
-    WaitMoment at_longest;
     uint64_t free_sum = 0, reads = 0, writes = 0;
->>>>>>> c32c52a (agg: keep a timeline, lasting states and what followed what)
 };
 
 // Waits that ended on another hctx, by that one; what does not fit is not kept apart.
@@ -229,11 +225,8 @@ class Aggregate {
     std::vector<SpaceTrack> spaces_;
     std::vector<HctxTrack> hctx_tracks_;
     std::vector<OpenRecord> open_waits_;
-<<<<<<< HEAD
     std::optional<Moment> moment_;
-=======
     TimelineBuilder timeline_;
->>>>>>> c32c52a (agg: keep a timeline, lasting states and what followed what)
     RecordCounts counts_;
     Anomalies anomalies_;
     uint64_t first_ns_ = UINT64_MAX;

@@ -3,6 +3,7 @@
 #include "report/json.hpp"
 
 #include "base/clock.hpp"
+#include "report/json_findings.hpp"
 #include "report/json_parts.hpp"
 #include "report/json_text.hpp"
 
@@ -176,11 +177,14 @@ void add_trust(Json &out, const Snapshot &s)
     out["anomalies"] = json_of(s.anomalies);
 }
 
+} // namespace
+
 Json document(const Snapshot &s)
 {
     Json out;
     out["schema"] = json_schema_version;
     out["recording"] = json_of(s.recording);
+    out["findings"] = json_of(diagnose::diagnose(s));
     add_trust(out, s);
     out["totals"] = json_of(s.totals);
     out["requests_per_s"] = json_of(s.requests_per_s);
@@ -200,6 +204,8 @@ Json document(const Snapshot &s)
     out["top_holders"] = list_of(s.top_holders);
     return out;
 }
+
+namespace {
 
 Json json_of(const UnderWay &now)
 {

@@ -33,5 +33,7 @@ Json json_of(const std::array<OtherWaits, 3> &other, Detail detail);
 Json json_of(const SetStats &set);
 Json json_of(const QueueStats &queue);
 Json counts_by_cause(const Waits &waits);
+// The whole report of one recording, findings included.
+Json document(const Snapshot &snapshot);
 
 } // namespace blktag::report

@@ -4,6 +4,7 @@
 
 #include "base/clock.hpp"
 #include "base/units.hpp"
+#include "report/text_findings.hpp"
 #include "report/text_parts.hpp"
 
 #include <algorithm>
@@ -161,7 +162,6 @@ void Silent::print(Page &page, size_t indent) const
 
 void print_head(Page &page, const Snapshot &snapshot)
 {
-    page.line("blktag report: who waits for block-layer tags, where, how long and why");
     print_recording(page, snapshot.recording);
     print_books(page, snapshot);
     print_rungs(page, snapshot);
@@ -198,6 +198,8 @@ void print_totals(Page &page, const Snapshot &s)
 std::string text_report(const Snapshot &snapshot, const TextOptions &options)
 {
     Page page;
+    page.line("blktag report: who waits for block-layer tags, where, how long and why");
+    print_findings(page, diagnose::diagnose(snapshot));
     print_head(page, snapshot);
     print_totals(page, snapshot);
     for (const SetStats &set : snapshot.sets)

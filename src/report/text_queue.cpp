@@ -2,6 +2,7 @@
 // Tag sets and queues in the text report: identity, pools, hctxs, waits by cause. Input: SetStats,
 // QueueStats. Output: lines.
 #include "base/units.hpp"
+#include "diagnose/diagnose.hpp"
 #include "report/text_parts.hpp"
 
 #include <algorithm>
@@ -25,7 +26,7 @@ std::string option(const char *name, std::optional<uint32_t> value)
     return value ? fmt::format(", {} {}", name, *value) : std::string();
 }
 
-void print_identity(Page &page, const QueueStats &q)
+void print_identity(Page &page, const Snapshot &snapshot, const QueueStats &q)
 {
     std::string text = q.driver.empty() ? "driver unknown" : "driver " + q.driver;
     text += ", scheduler " + (q.scheduler.empty() ? std::string("unknown") : q.scheduler);
@@ -46,6 +47,8 @@ void print_identity(Page &page, const QueueStats &q)
         page.item("", "on top of " + join(q.slaves), 2, 0);
     if (!q.holders.empty())
         page.item("", "below " + join(q.holders), 2, 0);
+    if (const std::string limits = diagnose::limits_text(snapshot, q); !limits.empty())
+        page.item("", "limits: " + limits, 2, 0);
     std::string rates = fmt::format("gets {}, issued {}, completed {}", count_text(q.totals.gets),
                                     count_text(q.totals.issued), count_text(q.totals.completed));
     if (q.requests_per_s)
@@ -308,7 +311,7 @@ void print_queue(Page &page, const Snapshot &snapshot, const QueueStats &queue,
     page.gap();
     page.line(
         fmt::format("QUEUE {}{}", queue.name, queue.dev.empty() ? "" : " (" + queue.dev + ")"));
-    print_identity(page, queue);
+    print_identity(page, snapshot, queue);
     print_hctxs(page, snapshot, queue, options);
     Silent silent;
     print_waits(page, queue, silent);

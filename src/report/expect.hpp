@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// Bounds that a recording is held to. Input: Snapshot, and JSON text
+//     [{"metric": "queues.nullb0.totals.submit_waits", "op": "<=", "value": 100}, ...]
+// Output: one line for each breach.
+//
+// A metric is a path into the JSON report; members of an array are named by their name, label, id,
+// operation or index. ops: < <= > >= == !=. A metric that is null (not measured) or not there is a
+// breach, never a pass.
+#pragma once
+
+#include "blktag/records.hpp"
+#include "blktag/snapshot.hpp"
+
+#include <expected>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace blktag::report {
+
+std::expected<std::vector<std::string>, Error> breaches(const Snapshot &snapshot,
+                                                        std::string_view bounds);
+
+} // namespace blktag::report
