@@ -18,7 +18,10 @@ void unused(Context &c, const QueueStats &queue)
 {
     const uint64_t issued = queue.totals.issued.value_or(0);
     const bool shared = queue.nr_sharing != 0 && queue.batches_unused_why == "tag set shared";
-    if (!queue.offers_queue_rqs || queue.totals.batches.value_or(1) != 0 || !shared ||
+    // Who submits one at a time has nothing to batch; a plug that was told of many gets its tags
+    // so.
+    const bool batched = count_of(queue.counters, BT_C_gets_batch) * 2 >= issued;
+    if (!batched || !queue.offers_queue_rqs || queue.totals.batches.value_or(1) != 0 || !shared ||
         to_double(issued) < c.t.min_requests)
         return;
     Finding &f = c.add("batches_unused", c.at(queue), 0.85);

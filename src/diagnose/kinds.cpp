@@ -63,7 +63,7 @@ const std::vector<Kind> &kinds()
          "a0823421a4d7, ab3cee3762e5 (5.7)"},
         {"run_pushed_out", critical, "a delayed run is moved into the future again and again",
          false, "echo run > /sys/kernel/debug/block/<disk>/state makes it move",
-         "8f5fea65b06d (5.19)"},
+         "8f5fea65b06d"},
         {"restart_scope", critical, "RESTART fired on other hctxs than the one that waits", false,
          "echo run > /sys/kernel/debug/block/<disk>/state makes it move", ""},
         {"lost_dispatch_wake", critical, "a parked hctx was not woken by a freed tag", false,
