@@ -37,8 +37,8 @@ std::optional<Latency> less_latency(const std::optional<Latency> &later,
 void take_off_ops(std::vector<OpStats> &from, const std::vector<OpStats> &what)
 {
     for (OpStats &op : from) {
-        const auto same = std::find_if(what.begin(), what.end(),
-                                       [&](const OpStats &o) { return o.op == op.op; });
+        const auto same =
+            std::find_if(what.begin(), what.end(), [&](const OpStats &o) { return o.op == op.op; });
         if (same == what.end())
             continue;
         op.requests = less(op.requests, same->requests);
@@ -107,8 +107,7 @@ void take_off_queue(QueueStats &from, const QueueStats &what)
 {
     take_off_common(from, what);
     take_off_other(from.other, what.other);
-    from.budget.refused_recorded =
-        less(from.budget.refused_recorded, what.budget.refused_recorded);
+    from.budget.refused_recorded = less(from.budget.refused_recorded, what.budget.refused_recorded);
     from.budget.returned_recorded =
         less(from.budget.returned_recorded, what.budget.returned_recorded);
     from.budget.blocked = less(from.budget.blocked, what.budget.blocked);
@@ -127,18 +126,16 @@ void take_off_tasks(std::vector<TaskStats> &from, const std::vector<TaskStats> &
         if (same == before.end())
             continue;
         const TaskStats &old = *same->second;
-        for (const auto member :
-             {&TaskStats::requests, &TaskStats::bytes, &TaskStats::held_ns, &TaskStats::waits,
-              &TaskStats::wait_ns, &TaskStats::runnable_ns, &TaskStats::other_waits,
-              &TaskStats::other_wait_ns})
+        for (const auto member : {&TaskStats::requests, &TaskStats::bytes, &TaskStats::held_ns,
+                                  &TaskStats::waits, &TaskStats::wait_ns, &TaskStats::runnable_ns,
+                                  &TaskStats::other_waits, &TaskStats::other_wait_ns})
             task.*member = less(task.*member, old.*member);
         for (size_t i = 0; i < task.waits_by_cause.size(); ++i)
             task.waits_by_cause[i] = less(task.waits_by_cause[i], old.waits_by_cause[i]);
     }
     std::erase_if(from, [by](const TaskStats &task) { return task.*by == 0; });
-    std::stable_sort(from.begin(), from.end(), [by](const TaskStats &a, const TaskStats &b) {
-        return a.*by > b.*by;
-    });
+    std::stable_sort(from.begin(), from.end(),
+                     [by](const TaskStats &a, const TaskStats &b) { return a.*by > b.*by; });
 }
 
 } // namespace

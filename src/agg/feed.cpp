@@ -13,8 +13,7 @@ namespace {
 template<class T>
 void append(std::vector<T> &to, std::vector<T> &from)
 {
-    to.insert(to.end(), std::make_move_iterator(from.begin()),
-              std::make_move_iterator(from.end()));
+    to.insert(to.end(), std::make_move_iterator(from.begin()), std::make_move_iterator(from.end()));
     from.clear();
 }
 
@@ -52,9 +51,8 @@ void Feed::advance(uint64_t ts_ns)
 {
     now_ns_ = std::max(now_ns_, ts_ns);
     Batch due;
-    decode::for_each_pair(later_, due, [&](auto &mine, auto &out, bt_kind) {
-        take_until(mine, now_ns_, out);
-    });
+    decode::for_each_pair(later_, due,
+                          [&](auto &mine, auto &out, bt_kind) { take_until(mine, now_ns_, out); });
     if (due.size() != 0)
         aggregate_.add(due);
 }
@@ -63,18 +61,19 @@ Moment Feed::under_way() const
 {
     Moment out;
     out.ts_ns = now_ns_;
+    const uint64_t until_ns = now_ns_ + ahead_ns;
     for (const bt_wait &wait : later_.waits)
-        if (wait.start_ns <= now_ns_ && !(wait.flags & BT_W_WON)) {
+        if (wait.start_ns <= now_ns_ && wait.h.ts_ns <= until_ns && !(wait.flags & BT_W_WON)) {
             out.waits.push_back(wait);
             out.waits.back().flags |= BT_W_OPEN;
         }
     for (const bt_dwait &wait : later_.dwaits)
-        if (wait.start_ns <= now_ns_) {
+        if (wait.start_ns <= now_ns_ && wait.h.ts_ns <= until_ns) {
             out.dispatch_waits.push_back(wait);
             out.dispatch_waits.back().flags |= BT_W_OPEN;
         }
     for (const bt_io_long &io : later_.io) {
-        if (io.get_ns == 0 || io.get_ns > now_ns_)
+        if (io.get_ns == 0 || io.get_ns > now_ns_ || io.h.ts_ns > until_ns)
             continue;
         const model::HctxInfo *hctx = aggregate_.topology().hctx(io.hctx_id);
         const bool sched = io.flags & BT_IO_SCHED;

@@ -21,6 +21,9 @@ namespace blktag::agg {
 // Not thread-safe. Memory: the Aggregate's, and what waits.
 class Feed {
   public:
+    // What is told to be under way ends within this time: the same for every source.
+    static constexpr uint64_t ahead_ns = 5'000'000'000;
+
     explicit Feed(Limits limits = {}) : aggregate_({}, limits) {}
     void start(const TraceInfo &info) { aggregate_.start(info); }
     void add(Batch &batch);

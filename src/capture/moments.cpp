@@ -17,6 +17,7 @@ constexpr size_t max_held_of_space = 2048;
 constexpr size_t max_bits = 256;            // spaces whose bits are read
 constexpr size_t max_waits = 4096;
 constexpr size_t max_names = 16384;
+constexpr int names_a_look = 256; // a name is three files of /proc: the others come with the next looks
 constexpr uint64_t name_again_ns = 2'000'000'000; // a tid may be used again, or exec
 
 template<class T> T load(const T &v)
@@ -126,8 +127,9 @@ void Moments::name(uint32_t tid, uint64_t now_ns, std::vector<bt_task> &out)
     if (told_.size() > max_names)
         told_.clear();
     Told &told = told_[tid];
-    if (told.at_ns && now_ns < told.at_ns + name_again_ns)
+    if ((told.at_ns && now_ns < told.at_ns + name_again_ns) || names_left_ <= 0)
         return;
+    names_left_--;
     told.at_ns = now_ns;
     bt_task task{};
     if (!read_task(tid, task) || (told.task.tid == task.tid && told.task.start_ns == task.start_ns &&
@@ -152,6 +154,7 @@ void Moments::read(const std::vector<uint16_t> &spaces, uint64_t now_ns, Batch &
         if (!space.filtered && bits(id, space, moment))
             held(id, space, moment);
     }
+    names_left_ = names_a_look;
     for (const bt_wait &w : moment.waits)
         name(w.tid, now_ns, out.tasks);
     for (const HeldTag &h : moment.held)

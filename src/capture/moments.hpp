@@ -26,6 +26,7 @@ class Moments {
         bt_task task{};
     };
     std::unordered_map<uint32_t, Told> told_;
+    int names_left_ = 0;
     Programs &programs_;
     const Sampler &sampler_;
 };

@@ -65,7 +65,7 @@ void Sampler::counters(uint64_t now_ns, bool all, std::vector<CounterSnapshot> &
 {
     const bt_knobs &k = programs_.knobs();
     const uint32_t rows = std::min(programs_.globals().next_row, programs_.objects.size());
-    sums_.resize(rows);
+    sums_.resize(rows, UINT64_MAX); // each is told once, however little happened: zero is not unknown
     for (uint32_t id = 0; id < rows; id++) {
         const bt_object *o = programs_.objects.at(id);
         if (!o->ready || o->filtered)

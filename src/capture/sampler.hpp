@@ -14,7 +14,7 @@ class Sampler {
   public:
     explicit Sampler(Programs &programs) : programs_(programs) {}
     void gauges(const std::vector<uint16_t> &spaces, const std::vector<uint16_t> &hctxs, uint64_t now_ns, Batch &out);
-    // Rows that changed since the last call; all of them with `all`.
+    // Rows that are new or changed since the last call; all of them with `all`.
     void counters(uint64_t now_ns, bool all, std::vector<CounterSnapshot> &out);
     // Waits that are under way: a record each, flagged open.
     void open_waits(uint64_t now_ns, std::vector<bt_wait> &out) const;

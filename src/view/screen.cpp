@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+// Intervals and history. Input: Snapshots in time order. Output: Screens.
+#include "view/screen.hpp"
+
+#include "agg/difference.hpp"
+
+#include <bit>
+
+namespace blktag::view {
+
+namespace {
+
+void count_octaves(const Distribution &distribution, std::array<uint32_t, nr_octaves> &out)
+{
+    for (const Bin &bin : distribution.bins) {
+        const auto octave = static_cast<size_t>(
+            std::bit_width(bin.low_ns) > 0 ? std::bit_width(bin.low_ns) - 1 : 0);
+        out[std::min(octave, nr_octaves - 1)] += static_cast<uint32_t>(bin.count);
+    }
+}
+
+Slice slice_of(const Snapshot &interval, uint64_t end_ns)
+{
+    Slice out;
+    out.end_ns = end_ns;
+    if (!interval.latency)
+        return out;
+    for (size_t i = 0; i < nr_phases; ++i)
+        count_octaves(interval.latency->phase[i], out.count[i]);
+    count_octaves(interval.latency->whole, out.count[nr_phases]);
+    return out;
+}
+
+} // namespace
+
+void Looks::push(std::shared_ptr<const Snapshot> now)
+{
+    if (newest_) {
+        interval_ = std::make_shared<const Snapshot>(agg::difference(*now, *newest_));
+        auto history = std::make_shared<std::deque<Slice>>(*history_);
+        history->push_back(slice_of(*interval_, now->recording.duration_ns));
+        if (history->size() > max_slices)
+            history->pop_front();
+        history_ = std::move(history);
+    }
+    newest_ = std::move(now);
+    total_ = base_ ? std::make_shared<const Snapshot>(agg::difference(*newest_, *base_)) : newest_;
+}
+
+void Looks::reset()
+{
+    base_ = newest_;
+    if (newest_)
+        total_ = std::make_shared<const Snapshot>(agg::difference(*newest_, *base_));
+}
+
+void Looks::clear()
+{
+    *this = Looks();
+}
+
+Screen Looks::screen() const
+{
+    Screen out;
+    out.total = total_;
+    out.interval = interval_;
+    out.history = history_;
+    return out;
+}
+
+} // namespace blktag::view
