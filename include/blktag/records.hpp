@@ -168,6 +168,12 @@ struct Damage {
 };
 
 // A stream of batches. Not thread-safe; used from one thread. Implemented by store::Reader and capture::Source.
+// Records that came and could not be used.
+struct Unusable {
+    uint64_t malformed = 0; // refused by validation
+    uint64_t unknown = 0;   // of kinds that this version does not know
+};
+
 class RecordSource {
 public:
     virtual ~RecordSource() = default;
@@ -177,6 +183,8 @@ public:
     [[nodiscard]] virtual const TraceInfo &info() const = 0;
     [[nodiscard]] virtual const Books &books() const = 0;
     [[nodiscard]] virtual const std::vector<Damage> &damage() const = 0;
+    // So far; a source that validates nothing itself has none.
+    [[nodiscard]] virtual Unusable unusable() const { return {}; }
 };
 
 // A sink of batches: store::Writer, printers, the model. Errors are final for the sink.

@@ -39,6 +39,21 @@ void add_waits(Waits &into, const Waits &from);
 void add_latency(std::optional<Latency> &into, const std::optional<Latency> &from);
 void add_ops(std::vector<OpStats> &into, const std::vector<OpStats> &from);
 void add_runs(RunStats &into, const RunStats &from);
+// Completed requests and bytes a second, of a QueueStats or Snapshot; nullopt where not measured or
+// no time passed.
+template<class T>
+void set_rates(T &to, uint64_t duration_ns)
+{
+    to.requests_per_s.reset();
+    to.bytes_per_s.reset();
+    if (duration_ns == 0)
+        return;
+    const double seconds = static_cast<double>(duration_ns) / 1e9;
+    if (const auto n = to.counters.get(BT_C_completes))
+        to.requests_per_s = static_cast<double>(*n) / seconds;
+    if (const auto n = to.counters.get(BT_C_complete_bytes))
+        to.bytes_per_s = static_cast<double>(*n) / seconds;
+}
 // Exact counts of submit_waits and dispatch_waits.
 void count_waits(Waits &submit, Waits &dispatch, const Counters &counters);
 

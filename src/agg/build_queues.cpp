@@ -112,18 +112,6 @@ void build_other(QueueStats &out)
     }
 }
 
-void add_rates(const Counters &counters, uint64_t duration_ns, std::optional<double> &requests,
-               std::optional<double> &bytes)
-{
-    if (duration_ns == 0)
-        return;
-    const double seconds = static_cast<double>(duration_ns) / 1e9;
-    if (const auto n = counters.get(BT_C_completes))
-        requests = static_cast<double>(*n) / seconds;
-    if (const auto n = counters.get(BT_C_complete_bytes))
-        bytes = static_cast<double>(*n) / seconds;
-}
-
 // Every hctx that anything was heard of, by queue; BT_NO_ID = of no known queue.
 std::map<uint16_t, std::vector<uint16_t>> hctxs_by_queue(const Aggregate &aggregate)
 {
@@ -197,8 +185,7 @@ QueueStats build_queue(const Snapshot &snapshot, const Aggregate &aggregate, uin
                 comm_of(aggregate, cell->other_longest_tid[i], cell->other_longest_ns[i]);
         }
     }
-    add_rates(queue.counters, snapshot.recording.duration_ns, queue.requests_per_s,
-              queue.bytes_per_s);
+    set_rates(queue, snapshot.recording.duration_ns);
     queue.batches_unused_why = batches_unused_why(queue, aggregate.topology().queue(queue_id));
     return queue;
 }
@@ -269,7 +256,7 @@ void build_queues(Snapshot &out, const Aggregate &aggregate,
     }
     out.totals = totals_of(out.counters);
     count_waits(out.waits, out.dispatch_waits, out.counters);
-    add_rates(out.counters, out.recording.duration_ns, out.requests_per_s, out.bytes_per_s);
+    set_rates(out, out.recording.duration_ns);
 }
 
 void build_sets(Snapshot &out, const Aggregate &aggregate)

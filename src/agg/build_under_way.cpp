@@ -49,31 +49,31 @@ uint16_t queue_of(const Aggregate &aggregate, uint16_t hctx_id)
     return hctx ? hctx->queue_id : static_cast<uint16_t>(BT_NO_ID);
 }
 
+// What both kinds of waits have.
+template<class Wait>
+WaitNow wait_now(const Aggregate &aggregate, const Wait &wait, uint64_t now_ns)
+{
+    WaitNow w;
+    w.hctx_id = wait.hctx_id;
+    w.queue_id = queue_of(aggregate, wait.hctx_id);
+    w.space_id = wait.space_id;
+    w.cause = static_cast<bt_cause>(std::min<unsigned>(wait.cause, BT_NR_CAUSES - 1));
+    w.flags = wait.flags;
+    w.age_ns = age(wait.start_ns, now_ns);
+    w.began = {wait.depth, wait.held, wait.active, wait.limit, 0};
+    return w;
+}
+
 void add_waits(UnderWay &out, const Aggregate &aggregate, const Moment &moment, const Names &names)
 {
     for (const bt_wait &wait : moment.waits) {
-        WaitNow &w = out.waits.emplace_back();
+        WaitNow &w = out.waits.emplace_back(wait_now(aggregate, wait, moment.ts_ns));
         w.task = names.of(wait.tid);
-        w.hctx_id = wait.hctx_id;
-        w.queue_id = queue_of(aggregate, wait.hctx_id);
-        w.space_id = wait.space_id;
-        w.cause = static_cast<bt_cause>(std::min<unsigned>(wait.cause, BT_NR_CAUSES - 1));
-        w.flags = wait.flags;
-        w.age_ns = age(wait.start_ns, moment.ts_ns);
-        w.began = {wait.depth, wait.held, wait.active, wait.limit, wait.users};
+        w.began.users = wait.users;
         w.op = static_cast<bt_op>(std::min<unsigned>(wait.op, BT_OP_OTHER));
     }
-    for (const bt_dwait &wait : moment.dispatch_waits) {
-        WaitNow &w = out.waits.emplace_back();
-        w.dispatch = true;
-        w.hctx_id = wait.hctx_id;
-        w.queue_id = queue_of(aggregate, wait.hctx_id);
-        w.space_id = wait.space_id;
-        w.cause = static_cast<bt_cause>(std::min<unsigned>(wait.cause, BT_NR_CAUSES - 1));
-        w.flags = wait.flags;
-        w.age_ns = age(wait.start_ns, moment.ts_ns);
-        w.began = {wait.depth, wait.held, wait.active, wait.limit, 0};
-    }
+    for (const bt_dwait &wait : moment.dispatch_waits)
+        out.waits.emplace_back(wait_now(aggregate, wait, moment.ts_ns)).dispatch = true;
     std::stable_sort(out.waits.begin(), out.waits.end(),
                      [](const WaitNow &a, const WaitNow &b) { return a.age_ns > b.age_ns; });
 }

@@ -2,6 +2,8 @@
 // Subtracting Snapshots, part by part. Input: later and earlier. Output: the interval.
 #include "agg/difference.hpp"
 
+#include "agg/build.hpp"
+
 #include <algorithm>
 #include <map>
 #include <unordered_map>
@@ -77,20 +79,6 @@ void take_off_common(T &from, const T &what)
     from.latency = less_latency(from.latency, what.latency);
     take_off_ops(from.ops, what.ops);
     take_off_runs(from.runs, what.runs);
-}
-
-template<class T>
-void add_rates(T &to, uint64_t duration_ns)
-{
-    to.requests_per_s.reset();
-    to.bytes_per_s.reset();
-    if (duration_ns == 0)
-        return;
-    const double seconds = static_cast<double>(duration_ns) / 1e9;
-    if (const auto n = to.counters.get(BT_C_completes))
-        to.requests_per_s = static_cast<double>(*n) / seconds;
-    if (const auto n = to.counters.get(BT_C_complete_bytes))
-        to.bytes_per_s = static_cast<double>(*n) / seconds;
 }
 
 void take_off_hctxs(std::vector<HctxStats> &from, const std::vector<HctxStats> &what)
@@ -197,14 +185,14 @@ Snapshot difference(const Snapshot &later, const Snapshot &earlier)
     out.recording.duration_ns = less(later.recording.duration_ns, earlier.recording.duration_ns);
     take_off_common(out, earlier);
     take_off_other(out.other, earlier.other);
-    add_rates(out, out.recording.duration_ns);
+    set_rates(out, out.recording.duration_ns);
     std::unordered_map<uint16_t, const QueueStats *> before;
     for (const QueueStats &queue : earlier.queues)
         before[queue.queue_id] = &queue;
     for (QueueStats &queue : out.queues) {
         if (const auto same = before.find(queue.queue_id); same != before.end())
             take_off_queue(queue, *same->second);
-        add_rates(queue, out.recording.duration_ns);
+        set_rates(queue, out.recording.duration_ns);
     }
     take_off_tasks(out.top_waiters, earlier.top_waiters, &TaskStats::wait_ns);
     take_off_tasks(out.top_holders, earlier.top_holders, &TaskStats::held_ns);

@@ -3,29 +3,19 @@
 #include "capture/histograms.hpp"
 
 #include <algorithm>
-#include <atomic>
 
 namespace blktag::capture {
-
-namespace {
-
-template<class T> T load(const T &v)
-{
-    return std::atomic_ref(const_cast<T &>(v)).load(std::memory_order_acquire);
-}
-
-} // namespace
 
 // Returns how many durations came. The sum is added after the bin, so a sum that has not moved may be a moment late:
 // the next look then finds it.
 uint64_t Histograms::grow(const bt_hist &now, bt_hist &seen, HistogramDelta::Part &out)
 {
-    const uint64_t sum_ns = load(now.sum_ns);
+    const uint64_t sum_ns = load_acquire(now.sum_ns);
     if (sum_ns == seen.sum_ns)
         return 0;
     uint64_t came = 0;
     for (uint16_t bin = 0; bin < BT_HIST_BINS; bin++) {
-        const uint32_t count = load(now.bin[bin]);
+        const uint32_t count = load_acquire(now.bin[bin]);
         const uint32_t more = count - seen.bin[bin];
         if (!more)
             continue;
@@ -34,7 +24,7 @@ uint64_t Histograms::grow(const bt_hist &now, bt_hist &seen, HistogramDelta::Par
         came += more;
     }
     out.sum_ns = sum_ns - seen.sum_ns;
-    out.max_ns = load(now.max_ns);
+    out.max_ns = load_acquire(now.max_ns);
     seen.sum_ns = sum_ns;
     return came;
 }
@@ -61,7 +51,7 @@ bool Histograms::read_block(const bt_hist_block &block, Seen &seen, HistogramDel
             grew = true;
         }
     }
-    const uint64_t bytes = load(block.bytes);
+    const uint64_t bytes = load_acquire(block.bytes);
     out.bytes = bytes - seen.bytes;
     seen.bytes = bytes;
     return grew;
@@ -69,12 +59,12 @@ bool Histograms::read_block(const bt_hist_block &block, Seen &seen, HistogramDel
 
 void Histograms::read(uint64_t now_ns, std::vector<HistogramDelta> &out)
 {
-    const uint32_t blocks = std::min(load(programs_.globals().next_hist) + 1, programs_.hists.size());
+    const uint32_t blocks = std::min(load_acquire(programs_.globals().next_hist) + 1, programs_.hists.size());
     if (seen_.size() < blocks)
         seen_.resize(blocks);
     for (uint32_t i = 1; i < blocks; i++) {
         const bt_hist_block *block = programs_.hists.at(i);
-        if (!load(block->ready))
+        if (!load_acquire(block->ready))
             continue;
         if (!seen_[i])
             seen_[i] = std::make_unique<Seen>();

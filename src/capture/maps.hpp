@@ -6,6 +6,7 @@
 
 #include <sys/mman.h>
 
+#include <atomic>
 #include <cerrno>
 #include <cstddef>
 #include <cstdint>
@@ -14,6 +15,18 @@
 #include <utility>
 
 namespace blktag::capture {
+
+// An element, or a part of one, that programs change meanwhile: whole, but moments apart from its neighbours.
+template<class T> T load(const T &v)
+{
+    return std::atomic_ref(const_cast<T &>(v)).load(std::memory_order_relaxed);
+}
+
+// The same; what the program stored before it is seen, too.
+template<class T> T load_acquire(const T &v)
+{
+    return std::atomic_ref(const_cast<T &>(v)).load(std::memory_order_acquire);
+}
 
 // Owns the mapping. Elements change under the reader: read what must be whole with std::atomic_ref.
 template<class T> class MappedArray {

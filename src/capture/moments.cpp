@@ -5,7 +5,6 @@
 #include "capture/proc.hpp"
 
 #include <algorithm>
-#include <atomic>
 #include <cstring>
 
 namespace blktag::capture {
@@ -19,11 +18,6 @@ constexpr size_t max_waits = 4096;
 constexpr size_t max_names = 16384;
 constexpr int names_a_look = 256; // a name is three files of /proc: the others come with the next looks
 constexpr uint64_t name_again_ns = 2'000'000'000; // a tid may be used again, or exec
-
-template<class T> T load(const T &v)
-{
-    return std::atomic_ref(const_cast<T &>(v)).load(std::memory_order_relaxed);
-}
 
 } // namespace
 

@@ -3,7 +3,6 @@
 #include "capture/sampler.hpp"
 
 #include <algorithm>
-#include <atomic>
 #include <numeric>
 
 namespace blktag::capture {
@@ -11,11 +10,6 @@ namespace blktag::capture {
 namespace {
 
 constexpr uint64_t stuck_after_ns = 1'000'000'000; // far above any wake-up batch's delay on a working device
-
-template<class T> T load(const T &v)
-{
-    return std::atomic_ref(const_cast<T &>(v)).load(std::memory_order_relaxed);
-}
 
 } // namespace
 

@@ -9,11 +9,6 @@ namespace blktag::diagnose {
 
 namespace {
 
-double to_double(uint64_t value)
-{
-    return static_cast<double>(value);
-}
-
 void unused(Context &c, const QueueStats &queue)
 {
     const uint64_t issued = queue.totals.issued.value_or(0);

@@ -154,11 +154,6 @@ uint64_t Context::end_ns() const
     return s.recording.from_ns.value_or(0) + s.recording.duration_ns;
 }
 
-double Context::seconds() const
-{
-    return static_cast<double>(s.recording.duration_ns) / 1e9;
-}
-
 namespace {
 
 struct Point {

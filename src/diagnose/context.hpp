@@ -46,7 +46,6 @@ class Context {
     since(const std::vector<const QueueStats *> &queues,
           const std::function<uint64_t(const Slice &)> &count) const;
     [[nodiscard]] uint64_t end_ns() const;
-    [[nodiscard]] double seconds() const;
 
   private:
     std::vector<Finding> &out_;
@@ -62,6 +61,10 @@ struct DepthResponse {
 std::optional<DepthResponse> depth_response(const Snapshot &snapshot,
                                             const std::vector<const QueueStats *> &queues);
 
+inline double to_double(uint64_t value) // exact below 2^53
+{
+    return static_cast<double>(value);
+}
 uint64_t count_of(const Counters &counters, bt_counter counter); // 0 where not measured
 double ratio(uint64_t part, uint64_t whole);                     // 0 of nothing
 std::string percent(double share);                               // "12 %", "3.1 %"

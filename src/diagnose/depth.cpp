@@ -14,11 +14,6 @@ namespace {
 
 using base::format_duration;
 
-double to_double(uint64_t value)
-{
-    return static_cast<double>(value);
-}
-
 // One pool that ran out of tags, with all who draw from it.
 struct Pool {
     const SpaceStats *space = nullptr;

@@ -13,11 +13,6 @@ namespace {
 
 using base::format_duration;
 
-double to_double(uint64_t value)
-{
-    return static_cast<double>(value);
-}
-
 std::string cpu_map(const QueueStats &queue)
 {
     std::vector<std::string> parts;

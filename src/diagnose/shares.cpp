@@ -11,11 +11,6 @@ namespace blktag::diagnose {
 
 namespace {
 
-double to_double(uint64_t value)
-{
-    return static_cast<double>(value);
-}
-
 // Tags that a queue's requests held on average.
 double held_mean(const Context &c, const QueueStats &queue)
 {

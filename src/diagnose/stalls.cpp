@@ -13,11 +13,6 @@ namespace {
 
 using base::format_duration;
 
-double to_double(uint64_t value)
-{
-    return static_cast<double>(value);
-}
-
 // What lies on an hctx and for how long nothing ran it.
 struct Stall {
     uint64_t from_ns = 0;

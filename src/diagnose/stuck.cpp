@@ -13,11 +13,6 @@ namespace {
 
 using base::format_duration;
 
-double to_double(uint64_t value)
-{
-    return static_cast<double>(value);
-}
-
 // Tasks whose open wait began on one of these hctxs.
 struct OpenOn {
     uint64_t tasks = 0;

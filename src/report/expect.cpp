@@ -51,6 +51,13 @@ const Json *find(const Json &from, std::string_view path)
     }
 }
 
+Error wrong(std::string what)
+{
+    return {std::move(what), R"(write [{"metric": "totals.submit_waits", "op": "<=", "value": 0}])"};
+}
+
+} // namespace
+
 std::optional<bool> holds(double actual, std::string_view op, double value)
 {
     if (op == "<")
@@ -67,13 +74,6 @@ std::optional<bool> holds(double actual, std::string_view op, double value)
         return actual != value;
     return std::nullopt;
 }
-
-Error wrong(std::string what)
-{
-    return {std::move(what), R"(write [{"metric": "totals.submit_waits", "op": "<=", "value": 0}])"};
-}
-
-} // namespace
 
 std::expected<std::vector<std::string>, Error> breaches(const Snapshot &snapshot,
                                                         std::string_view bounds)

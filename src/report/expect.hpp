@@ -12,11 +12,15 @@
 #include "blktag/snapshot.hpp"
 
 #include <expected>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 namespace blktag::report {
+
+// Whether `actual op value` is so; nullopt where op is none of those above.
+std::optional<bool> holds(double actual, std::string_view op, double value);
 
 std::expected<std::vector<std::string>, Error> breaches(const Snapshot &snapshot,
                                                         std::string_view bounds);

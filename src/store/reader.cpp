@@ -148,4 +148,12 @@ std::expected<bool, Error> Reader::next(Batch &batch)
     return false;
 }
 
+Unusable Reader::unusable() const
+{
+    Unusable out{stats_.malformed, 0};
+    for (const auto &[kind, count] : stats_.unknown)
+        out.unknown += count;
+    return out;
+}
+
 } // namespace blktag::store

@@ -43,6 +43,7 @@ class Reader : public RecordSource {
     [[nodiscard]] const TraceInfo &info() const override { return info_; }
     [[nodiscard]] const Books &books() const override { return books_; }
     [[nodiscard]] const std::vector<Damage> &damage() const override { return damage_.entries(); }
+    [[nodiscard]] Unusable unusable() const override;
     [[nodiscard]] const ReaderStats &stats() const { return stats_; }
 
   private:

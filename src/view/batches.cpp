@@ -78,18 +78,18 @@ void add_cells(TableRow &row, const T &object, const Facts &facts, const QueueSt
     };
     const auto share = [&](bt_counter part, bt_counter whole) {
         if (!c.get(part) || !c.get(whole))
-            return TableCell{not_measured_text, Role::dim, -1};
+            return not_measured_cell();
         return percent_cell(ratio(c.get(part), c.get(whole)), 0.1, 0.5);
     };
     auto &cells = row.cells;
     cells.push_back(rate(BT_C_batches));
     const auto mean = ratio(c.get(BT_C_batch_requests), c.get(BT_C_batches));
-    cells.push_back(!c.get(BT_C_batches) ? TableCell{not_measured_text, Role::dim, -1}
+    cells.push_back(!c.get(BT_C_batches) ? not_measured_cell()
                     : mean               ? number_cell(mean)
-                                         : TableCell{nothing_text, Role::dim, 0});
+                                         : nothing_cell());
     cells.push_back(share(BT_C_batch_left, BT_C_batch_requests));
     cells.push_back(c.get(BT_C_batches) ? text_cell(sizes_text(c, ascii))
-                                        : TableCell{not_measured_text, Role::dim, -1});
+                                        : not_measured_cell());
     cells.push_back(rate(BT_C_direct_issues));
     cells.push_back(share(BT_C_batch_inversions, BT_C_batch_requests));
     if (queue) {
@@ -97,9 +97,9 @@ void add_cells(TableRow &row, const T &object, const Facts &facts, const QueueSt
         const auto hits = ratio(c.get(BT_C_poll_hits), polls);
         cells.push_back(rate(BT_C_poll_calls));
         cells.push_back(
-            !polls ? TableCell{not_measured_text, Role::dim, -1}
+            !polls ? not_measured_cell()
             : hits ? TableCell{percent(*hits), *hits < 0.1 ? Role::warn : Role::normal, *hits}
-                   : TableCell{nothing_text, Role::dim, 0});
+                   : nothing_cell());
     } else {
         cells.push_back(text_cell(""));
         cells.push_back(text_cell(""));
@@ -113,32 +113,15 @@ void add_cells(TableRow &row, const T &object, const Facts &facts, const QueueSt
 
 Table batches_table(const Facts &facts, const UiState &state)
 {
-    Table table;
-    table.columns = columns();
-    table.empty = "no request queue was seen yet";
-    for (const QueueStats &queue : facts.shown().queues) {
-        TableRow &row = table.rows.emplace_back();
-        row.key = queue_key(queue.queue_id);
-        row.search = queue.driver;
-        row.has_children = !queue.hctxs.empty();
-        row.open = is_open(queue, state);
-        row.cells.push_back({queue.name, queue.gone ? Role::dim : Role::title,
-                             static_cast<double>(&queue - facts.shown().queues.data())});
-        add_cells(row, queue, facts, &queue, state.ascii);
-        const bool open = row.open;
-        for (const HctxStats &hctx : queue.hctxs) {
-            if (!open)
-                break;
-            TableRow &child = table.rows.emplace_back();
-            child.key = hctx_key(hctx.hctx_id);
-            child.depth = 1;
-            child.search = queue.name;
-            child.cells.push_back({fmt::format("hctx{}", hctx.hctx_num), Role::normal,
-                                   static_cast<double>(hctx.hctx_num)});
-            add_cells(child, hctx, facts, nullptr, state.ascii);
-        }
-    }
-    return table;
+    return queue_tree(
+        facts, state, columns(),
+        [&](TableRow &row, const QueueStats &queue) {
+            add_cells(row, queue, facts, &queue, state.ascii);
+        },
+        [&](TableRow &row, const HctxStats &hctx) {
+            row.cells.push_back(hctx_cell(hctx, Role::normal));
+            add_cells(row, hctx, facts, nullptr, state.ascii);
+        });
 }
 
 } // namespace blktag::view

@@ -158,10 +158,20 @@ uint32_t fair_share(uint32_t depth, uint32_t users)
     return std::min(depth, std::max((depth + users - 1) / users, 4U));
 }
 
+TableCell not_measured_cell()
+{
+    return {not_measured_text, Role::dim, -1};
+}
+
+TableCell nothing_cell()
+{
+    return {nothing_text, Role::dim, 0};
+}
+
 TableCell number_cell(std::optional<double> value, Role role)
 {
     if (!value)
-        return {not_measured_text, Role::dim, -1};
+        return not_measured_cell();
     return {amount(*value), *value > 0 ? role : Role::normal, *value};
 }
 
@@ -176,9 +186,9 @@ TableCell percent_cell(std::optional<double> share, double warn, double bad)
 TableCell time_cell(std::optional<uint64_t> ns, bool measured, uint64_t warn_ns)
 {
     if (!measured)
-        return {not_measured_text, Role::dim, -1};
+        return not_measured_cell();
     if (!ns)
-        return {nothing_text, Role::dim, 0};
+        return nothing_cell();
     return {duration(*ns), *ns >= warn_ns ? Role::warn : Role::normal, static_cast<double>(*ns)};
 }
 
@@ -195,6 +205,53 @@ std::string queue_key(uint16_t id)
 std::string hctx_key(uint16_t id)
 {
     return fmt::format("h{}", id);
+}
+
+TableRow queue_row(const QueueStats &queue, const UiState &state, std::string search)
+{
+    TableRow row;
+    row.key = queue_key(queue.queue_id);
+    row.search = std::move(search);
+    row.has_children = !queue.hctxs.empty();
+    row.open = is_open(queue, state);
+    return row;
+}
+
+TableRow hctx_row(const QueueStats &queue, const HctxStats &hctx)
+{
+    TableRow row;
+    row.key = hctx_key(hctx.hctx_id);
+    row.depth = 1;
+    row.search = queue.name;
+    return row;
+}
+
+TableCell hctx_cell(const HctxStats &hctx, Role role)
+{
+    return {fmt::format("hctx{}", hctx.hctx_num), role, static_cast<double>(hctx.hctx_num)};
+}
+
+Table queue_tree(const Facts &facts, const UiState &state, std::vector<Column> columns,
+                 const std::function<void(TableRow &, const QueueStats &)> &fill_queue,
+                 const std::function<void(TableRow &, const HctxStats &)> &fill_hctx)
+{
+    Table table;
+    table.columns = std::move(columns);
+    table.empty = no_queue_text;
+    const std::vector<QueueStats> &queues = facts.shown().queues;
+    for (const QueueStats &queue : queues) {
+        TableRow row = queue_row(queue, state, queue.driver);
+        row.cells.push_back({queue.name, queue.gone ? Role::dim : Role::title,
+                             static_cast<double>(&queue - queues.data())});
+        fill_queue(row, queue);
+        const bool open = row.open;
+        table.rows.push_back(std::move(row));
+        if (!open)
+            continue;
+        for (const HctxStats &hctx : queue.hctxs)
+            fill_hctx(table.rows.emplace_back(hctx_row(queue, hctx)), hctx);
+    }
+    return table;
 }
 
 bool is_open(const QueueStats &queue, const UiState &state)

@@ -8,6 +8,7 @@
 #include "view/state.hpp"
 #include "view/table.hpp"
 
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -66,6 +67,9 @@ std::string task_text(const TaskName &task);
 // The most a queue may hold of a space that `users` share: hctx_may_queue's rule.
 uint32_t fair_share(uint32_t depth, uint32_t users);
 
+// What a cell says where nothing measured it, and where there was nothing to measure.
+TableCell not_measured_cell();
+TableCell nothing_cell();
 // A cell of a count that may not be measured.
 TableCell number_cell(std::optional<double> value, Role role = Role::normal);
 TableCell percent_cell(std::optional<double> share, double warn = 2, double bad = 2);
@@ -78,5 +82,16 @@ std::string queue_key(uint16_t id);
 std::string hctx_key(uint16_t id);
 // Whether a queue's hctxs are rows too: few are, unless toggled.
 bool is_open(const QueueStats &queue, const UiState &state);
+
+inline constexpr const char *no_queue_text = "no request queue was seen yet";
+// Rows of a queue and of an hctx below it, still without cells.
+TableRow queue_row(const QueueStats &queue, const UiState &state, std::string search);
+TableRow hctx_row(const QueueStats &queue, const HctxStats &hctx);
+TableCell hctx_cell(const HctxStats &hctx, Role role);
+// Every queue by name and, where it is open, its hctxs. fill_queue adds all cells but the name,
+// fill_hctx all of them.
+Table queue_tree(const Facts &facts, const UiState &state, std::vector<Column> columns,
+                 const std::function<void(TableRow &, const QueueStats &)> &fill_queue,
+                 const std::function<void(TableRow &, const HctxStats &)> &fill_hctx);
 
 } // namespace blktag::view

@@ -42,11 +42,6 @@ std::string amount(double value)
     return value < 0.005 ? "<.01" : fmt::format("{:.2f}{}", value, suffixes[i]);
 }
 
-std::string amount(std::optional<double> value)
-{
-    return value ? amount(*value) : not_measured_text;
-}
-
 std::string percent(double share)
 {
     if (share <= 0)

@@ -18,7 +18,6 @@ std::string duration(uint64_t ns);
 std::string duration(std::optional<uint64_t> ns);
 // "0", "0.42", "12.3", "508", "12.3k", "1.23M".
 std::string amount(double value);
-std::string amount(std::optional<double> value);
 // Of a whole: "52.8", "<0.1" for less than that and more than nothing, "100".
 std::string percent(double share);
 std::string percent(std::optional<double> share);

@@ -29,16 +29,6 @@ void append_utf8(std::string &out, char32_t c)
     }
 }
 
-char letter(Style style)
-{
-    constexpr std::string_view letters = "ndthgwbkm";
-    const auto role = static_cast<size_t>(style.role);
-    if (style.reverse)
-        return static_cast<char>('0' + role);
-    const char c = letters[role];
-    return style.bold ? static_cast<char>(c - 'a' + 'A') : c;
-}
-
 void trim_line(std::string &out, size_t from)
 {
     while (out.size() > from && out.back() == ' ')
@@ -98,13 +88,6 @@ void Frame::fill(int x, int y, int width, char32_t ch, Style style)
             *c = {ascii_ && ch >= 0x80 ? U'?' : ch, style};
 }
 
-void Frame::restyle(int x, int y, int width, Style style)
-{
-    for (int i = 0; i < width; ++i)
-        if (Cell *c = cell(x + i, y))
-            c->style = style;
-}
-
 void Frame::reverse(int x, int y, int width)
 {
     for (int i = 0; i < width; ++i)
@@ -121,17 +104,6 @@ std::string Frame::text() const
             if (const char32_t ch = at(x, y).ch)
                 append_utf8(out, ch);
         trim_line(out, from);
-    }
-    return out;
-}
-
-std::string Frame::styles() const
-{
-    std::string out;
-    for (int y = 0; y < height_; ++y) {
-        for (int x = 0; x < width_; ++x)
-            out += letter(at(x, y).style);
-        out += '\n';
     }
     return out;
 }

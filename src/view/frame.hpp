@@ -42,15 +42,10 @@ class Frame {
     // Ends at column x + width - 1.
     void put_right(int x, int y, int width, std::string_view text, Style style = {});
     void fill(int x, int y, int width, char32_t ch, Style style = {});
-    // Gives a run of cells another look, keeping their characters.
-    void restyle(int x, int y, int width, Style style);
     void reverse(int x, int y, int width);
 
     // A line each, blanks at line ends left away.
     [[nodiscard]] std::string text() const;
-    // As text(), with a letter for each cell's style: role n d t h g w b k m, a capital where bold;
-    // reversed ones as digits (the role's number).
-    [[nodiscard]] std::string styles() const;
     bool operator==(const Frame &) const = default;
 
   private:

@@ -101,7 +101,7 @@ void add(Pool &pool, const SpaceStats &space)
 TableCell held_cell(const Pool &pool, bool ascii)
 {
     if (!pool.held || !pool.depth)
-        return {not_measured_text, Role::dim, -1};
+        return not_measured_cell();
     const double share = *pool.depth ? static_cast<double>(*pool.held) / *pool.depth : 0;
     const Role role = share >= 1 ? Role::bad : share >= 0.8 ? Role::warn : Role::good;
     return {fmt::format("{} {}/{}", bar(share, held_bar, ascii), *pool.held, *pool.depth), role,
@@ -111,7 +111,7 @@ TableCell held_cell(const Pool &pool, bool ascii)
 TableCell waiting_cell(const std::optional<WaitingNow> &now)
 {
     if (!now)
-        return {not_measured_text, Role::dim, -1};
+        return not_measured_cell();
     std::string text = fmt::format("{}", now->tasks);
     if (now->parked)
         text += fmt::format("+{}", now->parked);
@@ -133,14 +133,14 @@ void add_cells(TableRow &row, const T &object, const Facts &facts, const Pool &p
     const auto bytes_rate = facts.rate(counters.get(BT_C_complete_bytes));
     cells.push_back(pool.depth ? TableCell{fmt::format("{}", *pool.depth), Role::normal,
                                            static_cast<double>(*pool.depth)}
-                               : TableCell{not_measured_text, Role::dim, -1});
+                               : not_measured_cell());
     cells.push_back(held_cell(pool, ascii));
     cells.push_back(pool.held ? TableCell{fmt::format("{}", pool.peak), Role::normal,
                                           static_cast<double>(pool.peak)}
-                              : TableCell{not_measured_text, Role::dim, -1});
+                              : not_measured_cell());
     cells.push_back(number_cell(facts.rate(totals.gets)));
     cells.push_back(!totals.submit_waits || !totals.gets
-                        ? TableCell{not_measured_text, Role::dim, -1}
+                        ? not_measured_cell()
                         : percent_cell(ratio(totals.submit_waits, totals.gets), 0.001, 0.2));
     cells.push_back(waiting_cell(now));
     cells.push_back(time_cell(now && now->oldest_ns ? std::optional(now->oldest_ns) : std::nullopt,
@@ -155,9 +155,9 @@ void add_cells(TableRow &row, const T &object, const Facts &facts, const Pool &p
     cells.push_back(device(0.99));
     const auto per_io = [&](std::optional<uint64_t> count) {
         if (!count || !totals.issued)
-            return TableCell{not_measured_text, Role::dim, -1};
+            return not_measured_cell();
         const auto share = ratio(count, totals.issued);
-        return share ? number_cell(share) : TableCell{nothing_text, Role::dim, 0};
+        return share ? number_cell(share) : nothing_cell();
     };
     cells.push_back(per_io(totals.runs));
     cells.push_back(per_io(counters.get(BT_C_runs_empty)));
@@ -165,20 +165,17 @@ void add_cells(TableRow &row, const T &object, const Facts &facts, const Pool &p
     cells.push_back(number_cell(facts.rate(totals.budget_refused), Role::warn));
     const auto offered = counters.get(BT_C_batch_requests);
     const auto calls = counters.get(BT_C_batches);
-    cells.push_back(!offered || !calls ? TableCell{not_measured_text, Role::dim, -1}
+    cells.push_back(!offered || !calls ? not_measured_cell()
                     : *calls           ? number_cell(ratio(offered, calls))
-                                       : TableCell{nothing_text, Role::dim, 0});
+                                       : nothing_cell());
     cells.push_back(number_cell(facts.rate(counters.get(BT_C_requeues)), Role::warn));
     cells.push_back(number_cell(facts.rate(totals.dispatch_waits), Role::warn));
 }
 
-TableRow queue_row(const QueueStats &queue, const Facts &facts, const UiState &state)
+TableRow row_of(const QueueStats &queue, const Facts &facts, const UiState &state)
 {
-    TableRow row;
-    row.key = queue_key(queue.queue_id);
-    row.search = queue.driver + " " + queue.scheduler + " " + queue.dev;
-    row.has_children = !queue.hctxs.empty();
-    row.open = is_open(queue, state);
+    TableRow row =
+        queue_row(queue, state, queue.driver + " " + queue.scheduler + " " + queue.dev);
     row.cells.push_back(
         {queue.name + (queue.gone ? " (gone)" : ""), queue.gone ? Role::dim : Role::title, 0});
     Pool pool;
@@ -188,13 +185,10 @@ TableRow queue_row(const QueueStats &queue, const Facts &facts, const UiState &s
     return row;
 }
 
-TableRow hctx_row(const QueueStats &queue, const HctxStats &hctx, const Facts &facts,
-                  const UiState &state)
+TableRow row_of(const QueueStats &queue, const HctxStats &hctx, const Facts &facts,
+                const UiState &state)
 {
-    TableRow row;
-    row.key = hctx_key(hctx.hctx_id);
-    row.depth = 1;
-    row.search = queue.name;
+    TableRow row = hctx_row(queue, hctx);
     const std::string type = hctx.type.empty() || hctx.type == "default" ? "" : " " + hctx.type;
     const std::string name =
         hctx.hctx_num == BT_NO_ID ? hctx.label : fmt::format("hctx{}", hctx.hctx_num);
@@ -224,19 +218,19 @@ Table overview_table(const Facts &facts, const UiState &state)
 {
     Table table;
     table.columns = columns();
-    table.empty = "no request queue was seen yet";
+    table.empty = no_queue_text;
     std::vector<const QueueStats *> order;
     for (const QueueStats &queue : facts.shown().queues)
         order.push_back(&queue);
     std::stable_sort(order.begin(), order.end(),
                      [](const QueueStats *a, const QueueStats *b) { return hurts_more(*a, *b); });
     for (const QueueStats *queue : order) {
-        table.rows.push_back(queue_row(*queue, facts, state));
+        table.rows.push_back(row_of(*queue, facts, state));
         table.rows.back().cells[0].sort = static_cast<double>(queue - facts.shown().queues.data());
         if (!table.rows.back().open)
             continue;
         for (const HctxStats &hctx : queue->hctxs)
-            table.rows.push_back(hctx_row(*queue, hctx, facts, state));
+            table.rows.push_back(row_of(*queue, hctx, facts, state));
     }
     return table;
 }

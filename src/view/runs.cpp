@@ -58,7 +58,7 @@ std::vector<Column> columns()
 TableCell state_cell(const std::optional<HctxGauge> &gauge)
 {
     if (!gauge)
-        return {not_measured_text, Role::dim, -1};
+        return not_measured_cell();
     const uint32_t flags = gauge->flags_last;
     const bool work = flags & (BT_HG_DISPATCH | BT_HG_CTX_PENDING | BT_HG_REQUEUE);
     const auto cell = [work](const char *text, Role role) {
@@ -100,7 +100,7 @@ void add_cells(TableRow &row, const T &object, const Facts &facts, const QueueSt
     cells.push_back(rate(BT_C_runs));
     const auto runs = c.get(BT_C_runs);
     cells.push_back(runs ? percent_cell(ratio(c.get(BT_C_runs_empty), runs), 0.5, 0.9)
-                         : TableCell{not_measured_text, Role::dim, -1});
+                         : not_measured_cell());
     cells.push_back(rate(BT_C_runs_delayed));
     cells.push_back(rate(BT_C_status_resource, Role::warn));
     cells.push_back(rate(BT_C_status_dev_resource, Role::warn));
@@ -119,37 +119,19 @@ void add_cells(TableRow &row, const T &object, const Facts &facts, const QueueSt
 
 Table runs_table(const Facts &facts, const UiState &state)
 {
-    Table table;
-    table.columns = columns();
-    table.empty = "no request queue was seen yet";
-    for (const QueueStats &queue : facts.shown().queues) {
-        TableRow &row = table.rows.emplace_back();
-        row.key = queue_key(queue.queue_id);
-        row.search = queue.driver;
-        row.has_children = !queue.hctxs.empty();
-        row.open = is_open(queue, state);
-        row.cells.push_back({queue.name, queue.gone ? Role::dim : Role::title,
-                             static_cast<double>(&queue - facts.shown().queues.data())});
-        TableCell worst = text_cell("");
-        for (const HctxStats &hctx : queue.hctxs)
-            if (const TableCell cell = state_cell(hctx.gauge); cell.sort > worst.sort)
-                worst = cell;
-        add_cells(row, queue, facts, &queue, worst);
-        const bool open = row.open;
-        for (const HctxStats &hctx : queue.hctxs) {
-            if (!open)
-                break;
-            TableRow &child = table.rows.emplace_back();
-            child.key = hctx_key(hctx.hctx_id);
-            child.depth = 1;
-            child.search = queue.name;
-            child.cells.push_back({fmt::format("hctx{}", hctx.hctx_num),
-                                   hctx.gone ? Role::dim : Role::normal,
-                                   static_cast<double>(hctx.hctx_num)});
-            add_cells(child, hctx, facts, nullptr, state_cell(hctx.gauge));
-        }
-    }
-    return table;
+    return queue_tree(
+        facts, state, columns(),
+        [&](TableRow &row, const QueueStats &queue) {
+            TableCell worst = text_cell("");
+            for (const HctxStats &hctx : queue.hctxs)
+                if (const TableCell cell = state_cell(hctx.gauge); cell.sort > worst.sort)
+                    worst = cell;
+            add_cells(row, queue, facts, &queue, worst);
+        },
+        [&](TableRow &row, const HctxStats &hctx) {
+            row.cells.push_back(hctx_cell(hctx, hctx.gone ? Role::dim : Role::normal));
+            add_cells(row, hctx, facts, nullptr, state_cell(hctx.gauge));
+        });
 }
 
 } // namespace blktag::view

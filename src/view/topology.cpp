@@ -89,12 +89,10 @@ std::string binding_limit(const Facts &facts, const QueueStats &queue, const Hct
     return least == limits.end() ? nothing_text : fmt::format("{}: {}", least->tags, least->name);
 }
 
-TableRow hctx_row(const Facts &facts, const QueueStats &queue, const HctxStats &hctx)
+TableRow row_of(const Facts &facts, const QueueStats &queue, const HctxStats &hctx)
 {
-    TableRow row;
+    TableRow row = hctx_row(queue, hctx);
     row.depth = 2;
-    row.key = hctx_key(hctx.hctx_id);
-    row.search = queue.name;
     row.cells = {
         {fmt::format("hctx{}{}", hctx.hctx_num, hctx.gone ? " (gone)" : ""),
          hctx.gone ? Role::dim : Role::normal, static_cast<double>(hctx.hctx_num)},
@@ -109,14 +107,10 @@ TableRow hctx_row(const Facts &facts, const QueueStats &queue, const HctxStats &
     return row;
 }
 
-TableRow queue_row(const QueueStats &queue, const UiState &state)
+TableRow row_of(const QueueStats &queue, const UiState &state)
 {
-    TableRow row;
+    TableRow row = queue_row(queue, state, queue.dev);
     row.depth = 1;
-    row.key = queue_key(queue.queue_id);
-    row.search = queue.dev;
-    row.has_children = !queue.hctxs.empty();
-    row.open = is_open(queue, state);
     row.cells = {
         {queue.name + (queue.gone ? " (gone)" : ""), queue.gone ? Role::dim : Role::title, 0},
         text_cell(queue.driver),
@@ -138,7 +132,7 @@ Table topology_table(const Facts &facts, const UiState &state)
 {
     Table table;
     table.columns = columns();
-    table.empty = "no request queue was seen yet";
+    table.empty = no_queue_text;
     std::map<uint16_t, std::vector<const QueueStats *>> by_set;
     for (const QueueStats &queue : facts.total().queues)
         by_set[queue.set_id].push_back(&queue);
@@ -153,11 +147,11 @@ Table topology_table(const Facts &facts, const UiState &state)
                                                         : std::string("one queue")));
         set.cells.resize(table.columns.size());
         for (const QueueStats *queue : queues) {
-            table.rows.push_back(queue_row(*queue, state));
+            table.rows.push_back(row_of(*queue, state));
             const bool open = table.rows.back().open;
             for (const HctxStats &hctx : queue->hctxs)
                 if (open)
-                    table.rows.push_back(hctx_row(facts, *queue, hctx));
+                    table.rows.push_back(row_of(facts, *queue, hctx));
         }
     }
     return table;

@@ -4,7 +4,6 @@
 //
 // An expected line is "id severity place | summary"; all findings must be there, in order, and no
 // other. Healthy recordings give none of any severity.
-#include "agg/make_snapshot.hpp"
 #include "base/text.hpp"
 #include "diagnose/diagnose.hpp"
 #include "report/text.hpp"
@@ -22,14 +21,7 @@ namespace {
 
 using namespace blktag;
 
-Snapshot snapshot_of(const std::string &text)
-{
-    const test::TraceText trace = test::parse_trace(text);
-    agg::Aggregate aggregate;
-    aggregate.start(trace.info);
-    aggregate.add(trace.batch);
-    return agg::make_snapshot(aggregate, {trace.info, trace.books, trace.damage});
-}
+using test::snapshot_of;
 
 std::string lines_of(const std::vector<diagnose::Finding> &findings)
 {

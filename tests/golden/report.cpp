@@ -5,7 +5,6 @@
 // JSON is compared as a subset: what the case names must be there and equal; arrays must have the
 // same length. Numbers compare as numbers. The text must be the same to the byte, and no line is
 // wider than 80 columns.
-#include "agg/make_snapshot.hpp"
 #include "base/text.hpp"
 #include "report/json.hpp"
 #include "report/text.hpp"
@@ -76,12 +75,7 @@ class Golden : public testing::TestWithParam<std::filesystem::path> {};
 TEST_P(Golden, matches)
 {
     const Case expected = load(GetParam());
-    const test::TraceText trace = test::parse_trace(expected.trace);
-    agg::Aggregate aggregate;
-    aggregate.start(trace.info);
-    aggregate.add(trace.batch);
-    const Snapshot snapshot =
-        agg::make_snapshot(aggregate, {trace.info, trace.books, trace.damage});
+    const Snapshot snapshot = test::snapshot_of(expected.trace);
     const std::string json_text = report::json_report(snapshot);
     if (const char *folder =
             std::getenv("BLKTAG_TEST_JSON_DIR")) // report_schema.test.py validates them

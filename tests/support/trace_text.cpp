@@ -2,6 +2,8 @@
 // Parses hand-written recordings. Input and output: see trace_text.hpp.
 #include "support/trace_text.hpp"
 
+#include "agg/make_snapshot.hpp"
+
 #include <array>
 #include <charconv>
 #include <cstring>
@@ -571,6 +573,19 @@ TraceText parse_trace(std::string_view text)
         }
     }
     return trace;
+}
+
+Snapshot snapshot_of(const TraceText &trace, agg::Window window)
+{
+    agg::Aggregate aggregate(window);
+    aggregate.start(trace.info);
+    aggregate.add(trace.batch);
+    return agg::make_snapshot(aggregate, {trace.info, trace.books, trace.damage});
+}
+
+Snapshot snapshot_of(std::string_view text)
+{
+    return snapshot_of(parse_trace(text));
 }
 
 } // namespace blktag::test

@@ -14,7 +14,9 @@
 // and the keys of the records are the field names of wire.h, without their unit.
 #pragma once
 
+#include "agg/aggregate.hpp"
 #include "blktag/records.hpp"
+#include "blktag/snapshot.hpp"
 
 #include <string>
 #include <string_view>
@@ -31,5 +33,9 @@ struct TraceText {
 
 // Throws std::runtime_error naming the line that is wrong.
 TraceText parse_trace(std::string_view text);
+
+// What the recording comes to.
+Snapshot snapshot_of(const TraceText &trace, agg::Window window = {});
+Snapshot snapshot_of(std::string_view text);
 
 } // namespace blktag::test

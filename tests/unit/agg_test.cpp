@@ -14,13 +14,7 @@ namespace {
 using namespace blktag;
 using agg::LogAxis;
 
-Snapshot snapshot_of(const test::TraceText &trace, agg::Window window = {})
-{
-    agg::Aggregate aggregate(window);
-    aggregate.start(trace.info);
-    aggregate.add(trace.batch);
-    return agg::make_snapshot(aggregate, {trace.info, trace.books, trace.damage});
-}
+using test::snapshot_of;
 
 bt_io_long io_at(uint64_t get_ns, uint64_t device_ns)
 {

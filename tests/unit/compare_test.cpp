@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // Comparisons. Input: hand-made recordings. Output: test results.
-#include "agg/make_snapshot.hpp"
 #include "base/text.hpp"
 #include "compare/compare.hpp"
 #include "report/compare.hpp"
@@ -55,11 +54,7 @@ Snapshot record(const Load &l)
                         "submit_wait_ns={3}\n",
                         l.requests, l.requests * l.bytes, l.wait_us ? l.requests : 0,
                         uint64_t{l.requests} * l.wait_us * 1000);
-    const test::TraceText trace = test::parse_trace(text);
-    agg::Aggregate aggregate;
-    aggregate.start(trace.info);
-    aggregate.add(trace.batch);
-    return agg::make_snapshot(aggregate, {trace.info, trace.books, trace.damage});
+    return test::snapshot_of(text);
 }
 
 compare::Comparison of(const Snapshot &a, const Snapshot &b)

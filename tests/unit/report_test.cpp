@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // Layout, widths and forms of the reports. Input: tables and traces made here. Output: test
 // results.
-#include "agg/make_snapshot.hpp"
 #include "base/text.hpp"
 #include "report/json.hpp"
 #include "report/json_text.hpp"
@@ -21,14 +20,7 @@ namespace {
 using namespace blktag;
 using nlohmann::json;
 
-Snapshot snapshot_of(const std::string &text)
-{
-    const test::TraceText trace = test::parse_trace(text);
-    agg::Aggregate aggregate;
-    aggregate.start(trace.info);
-    aggregate.add(trace.batch);
-    return agg::make_snapshot(aggregate, {trace.info, trace.books, trace.damage});
-}
+using test::snapshot_of;
 
 size_t widest(const std::string &text)
 {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 // What a Snapshot says of queues, sets, tasks and itself. Input: hand-written traces. Output: test
 // results.
-#include "agg/make_snapshot.hpp"
 #include "support/trace_text.hpp"
 
 #include <gtest/gtest.h>
@@ -10,14 +9,7 @@ namespace {
 
 using namespace blktag;
 
-Snapshot snapshot_of(const std::string &text)
-{
-    const test::TraceText trace = test::parse_trace(text);
-    agg::Aggregate aggregate;
-    aggregate.start(trace.info);
-    aggregate.add(trace.batch);
-    return agg::make_snapshot(aggregate, {trace.info, trace.books, trace.damage});
-}
+using test::snapshot_of;
 
 std::string queue_json(const std::string &names)
 {

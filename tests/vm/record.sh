@@ -102,6 +102,21 @@ until_true() {
     return 1
 }
 
+# hold_disk DISK FILE: an nbd disk that keeps its requests while FILE exists; sets server, the process behind it. One
+# result: that it is there.
+hold_disk() {
+    modprobe nbd nbds_max=1 max_part=0
+    python3 -I -S "$BLKTAG_ROOT/tests/vm/hold.py" "/dev/$1" "$2" 2>"$suite_dir/hold.err" &
+    server=$!
+    check "the disk is there" until_true sh -c "[ \"\$(cat /sys/block/$1/size)\" -gt 0 ]"
+    scheduler "$1" none
+    echo 2 >"/sys/block/$1/queue/nomerges"
+}
+
+# busy DISK: its tags in use, by the kernel's own bitmap. busy_is DISK N
+busy() { awk -F= '/^busy=/ { print $2; exit }' "/sys/kernel/debug/block/$1/hctx0/tags"; }
+busy_is() { [ "$(busy "$1")" = "$2" ]; }
+
 # scheduler DISK NAME: a switch meets another one's lock now and then (7.2 and up).
 scheduler() {
     for _ in $(seq 20); do

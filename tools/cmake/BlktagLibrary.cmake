@@ -32,6 +32,7 @@ function(blktag_program name)
   endif()
   add_executable(${name} ${sources})
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/bin)
+  target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR}/tools) # tools/common
   target_compile_definitions(${name} PRIVATE BLKTAG_VERSION="${PROJECT_VERSION}")
   target_link_libraries(${name} PRIVATE ${ARG_LINKS} blktag_warnings)
   install(TARGETS ${name} RUNTIME DESTINATION bin)

@@ -2,6 +2,8 @@
 // Figures and verdicts. Input: facts of runs. Output: see judge.hpp.
 #include "judge.hpp"
 
+#include "report/expect.hpp"
+
 #include <algorithm>
 #include <cmath>
 #include <fmt/format.h>
@@ -63,18 +65,6 @@ CellResult cell_result(const Experiment &e, const std::vector<RunFacts> &runs, s
     return out;
 }
 
-std::optional<double> mean_of(const CellResult &cell, const std::string &metric,
-                              const std::string &variant)
-{
-    const auto by_variant = cell.figures.find(metric);
-    if (by_variant == cell.figures.end())
-        return std::nullopt;
-    const auto figure = by_variant->second.find(variant);
-    if (figure == by_variant->second.end() || figure->second.count == 0)
-        return std::nullopt;
-    return figure->second.mean;
-}
-
 // "A", "B/A" or "B-A".
 std::optional<double> value_of(const CellResult &cell, const Expectation &one)
 {
@@ -91,17 +81,9 @@ std::optional<double> value_of(const CellResult &cell, const Expectation &one)
 
 bool holds(const Expectation &one, double value)
 {
-    if (one.op == ">=")
-        return value >= one.limit;
-    if (one.op == "<=")
-        return value <= one.limit;
-    if (one.op == ">")
-        return value > one.limit;
-    if (one.op == "<")
-        return value < one.limit;
-    if (one.op == "==")
-        return value == one.limit;
-    return value >= one.limit && value <= one.high;
+    if (one.op == "between")
+        return value >= one.limit && value <= one.high;
+    return blktag::report::holds(value, one.op, one.limit).value_or(false);
 }
 
 bool applies(const std::vector<std::string> &names, const std::string &name)
@@ -122,6 +104,18 @@ std::optional<double> Figure::spread_pct() const
     if (count < 2 || mean == 0)
         return std::nullopt;
     return std::abs((high - low) / 2 / mean) * 100;
+}
+
+std::optional<double> mean_of(const CellResult &cell, const std::string &metric,
+                              const std::string &variant)
+{
+    const auto by_variant = cell.figures.find(metric);
+    if (by_variant == cell.figures.end())
+        return std::nullopt;
+    const auto figure = by_variant->second.find(variant);
+    if (figure == by_variant->second.end() || figure->second.count == 0)
+        return std::nullopt;
+    return figure->second.mean;
 }
 
 std::optional<double> ratio(const CellResult &cell, const std::string &metric,

@@ -55,6 +55,9 @@ struct RunFacts {
 
 Judged judge(const Experiment &experiment, const std::vector<RunFacts> &runs,
              const std::string &kernel);
+// Mean over the runs of a variant; nullopt where none measured it.
+std::optional<double> mean_of(const CellResult &cell, const std::string &metric,
+                              const std::string &variant);
 // mean of `of` over mean of `over`; nullopt where one was not measured or `over` is 0.
 std::optional<double> ratio(const CellResult &cell, const std::string &metric,
                             const std::string &of, const std::string &over);

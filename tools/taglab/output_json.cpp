@@ -11,18 +11,6 @@ Json number(const std::optional<double> &value)
     return value ? Json(*value) : Json();
 }
 
-std::optional<double> mean(const CellResult &cell, const std::string &metric,
-                           const std::string &variant)
-{
-    const auto by_variant = cell.figures.find(metric);
-    if (by_variant == cell.figures.end())
-        return std::nullopt;
-    const auto figure = by_variant->second.find(variant);
-    if (figure == by_variant->second.end() || figure->second.count == 0)
-        return std::nullopt;
-    return figure->second.mean;
-}
-
 Json cell_json(const Experiment &e, const CellResult &cell)
 {
     Json out;
@@ -65,8 +53,8 @@ Json outcome_json(const Outcome &o)
         Json one;
         one["name"] = variant.name;
         one["what"] = variant.what;
-        one["iops"] = number(mean(first, "iops", variant.name));
-        one["mean_latency_us"] = number(mean(first, "latency_us", variant.name));
+        one["iops"] = number(mean_of(first, "iops", variant.name));
+        one["mean_latency_us"] = number(mean_of(first, "latency_us", variant.name));
         out["variants"].push_back(one);
     }
     out["ratio"] =

@@ -2,7 +2,7 @@
 // Turns a run's files into facts. Input: results folder. Output: see recording.hpp.
 #include "recording.hpp"
 
-#include "agg/make_snapshot.hpp"
+#include "agg/summarize.hpp"
 #include "report/json.hpp"
 #include "store/reader.hpp"
 
@@ -137,7 +137,9 @@ std::expected<Json, Error> read_answer(const fs::path &path, const std::string &
 
 std::expected<void, Error> report_facts(const fs::path &file, RunResult &out)
 {
-    const auto snapshot = read_recording(file);
+    auto reader = blktag::store::Reader::open(file.string());
+    const auto snapshot = reader ? blktag::agg::summarize(**reader)
+                                 : std::unexpected(std::move(reader).error());
     if (!snapshot)
         return std::unexpected(Error{fmt::format("{}: {}", file.string(), snapshot.error().what),
                                      snapshot.error().remedy});
@@ -152,27 +154,6 @@ std::expected<void, Error> report_facts(const fs::path &file, RunResult &out)
 }
 
 } // namespace
-
-std::expected<blktag::Snapshot, Error> read_recording(const fs::path &file)
-{
-    auto reader = blktag::store::Reader::open(file.string());
-    if (!reader)
-        return std::unexpected(reader.error());
-    blktag::agg::Aggregate aggregate;
-    aggregate.start((*reader)->info());
-    blktag::Batch batch;
-    while (true) {
-        const auto more = (*reader)->next(batch);
-        if (!more)
-            return std::unexpected(more.error());
-        if (!*more)
-            break;
-        aggregate.add(batch);
-    }
-    const blktag::agg::Recording recording{(*reader)->info(), (*reader)->books(),
-                                           (*reader)->damage(), (*reader)->stats().malformed, 0};
-    return blktag::agg::make_snapshot(aggregate, recording);
-}
 
 std::expected<RunResult, Error> read_run(const fs::path &dir, const std::string &name,
                                          bool recorded)

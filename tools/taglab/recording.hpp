@@ -12,15 +12,12 @@
 #include "formula.hpp"
 
 #include "blktag/records.hpp"
-#include "blktag/snapshot.hpp"
 
 #include <expected>
 #include <filesystem>
 #include <string>
 
 namespace taglab {
-
-std::expected<blktag::Snapshot, blktag::Error> read_recording(const std::filesystem::path &file);
 
 struct RunResult {
     Facts facts;

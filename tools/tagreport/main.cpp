@@ -3,7 +3,7 @@
 // file; notices on stderr.
 #include "options.hpp"
 
-#include "agg/make_snapshot.hpp"
+#include "agg/summarize.hpp"
 #include "base/fd.hpp"
 #include "base/text.hpp"
 #include "compare/compare.hpp"
@@ -54,22 +54,7 @@ std::expected<Snapshot, Error> read_file(const std::string &file, const Options 
         window.from_ns = add_up_to_max(info.start_mono_ns, options.from_ns);
     if (options.to_ns)
         window.to_ns = add_up_to_max(info.start_mono_ns, *options.to_ns);
-    blktag::agg::Aggregate aggregate(window);
-    aggregate.start(info);
-    blktag::Batch batch;
-    while (true) {
-        const auto more = (*reader)->next(batch);
-        if (!more)
-            return std::unexpected(more.error());
-        if (!*more)
-            break;
-        aggregate.add(batch);
-    }
-    blktag::agg::Recording recording{(*reader)->info(), (*reader)->books(), (*reader)->damage()};
-    recording.malformed = (*reader)->stats().malformed;
-    for (const auto &[kind, count] : (*reader)->stats().unknown)
-        recording.unknown += count;
-    return blktag::agg::make_snapshot(aggregate, recording);
+    return blktag::agg::summarize(**reader, window);
 }
 
 // Returns 0 or an exit status.

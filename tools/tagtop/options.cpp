@@ -3,6 +3,7 @@
 #include "options.hpp"
 
 #include "base/units.hpp"
+#include "common/capture_options.hpp"
 #include "view/draw.hpp"
 
 #include <CLI/CLI.hpp>
@@ -58,14 +59,7 @@ view::ViewId view_of(const std::string &text)
 
 void add_options(CLI::App &app, Options &options, Typed &typed)
 {
-    capture::Options &capture = options.capture;
-    app.add_option("-d,--device", capture.devices,
-                   "only this device (name, path or major:minor); repeatable")
-        ->type_name("DEV")
-        ->allow_extra_args(false);
-    app.add_option("-p,--pid", capture.tgid, "only I/O of this process")->type_name("PID");
-    app.add_option("-c,--cgroup", capture.cgroup, "only I/O of tasks in this cgroup (v2)")
-        ->type_name("PATH");
+    tools::add_target_options(app, options.capture);
     app.add_option("-i,--interval", typed.interval, "time between screens, 50ms or more; 1s")
         ->type_name("TIME");
     app.add_option("--view", typed.view, "begin with this view, by number or name")
@@ -87,10 +81,7 @@ void add_options(CLI::App &app, Options &options, Typed &typed)
     app.add_flag("--no-color", typed.no_colour, "no colours (also: NO_COLOR set)");
     app.add_flag("--ascii", typed.ascii, "only ASCII characters");
     app.add_flag("--no-mouse", typed.no_mouse, "leave the mouse to the terminal");
-    app.add_option("--no-probe", capture.no_probe,
-                   "do without a probe (NAME or NAME/RUNG); repeatable")
-        ->type_name("NAME")
-        ->allow_extra_args(false);
+    tools::add_probe_options(app, options.capture);
 }
 
 void finish(const CLI::App &app, Options &options, const Typed &typed)

@@ -4,6 +4,7 @@
 
 #include "base/clock.hpp"
 #include "base/units.hpp"
+#include "common/capture_options.hpp"
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -64,14 +65,7 @@ struct Typed {
 
 void add_capture_options(CLI::App &app, Options &options, Typed &typed)
 {
-    capture::Options &capture = options.capture;
-    app.add_option("-d,--device", capture.devices,
-                   "only this device (name, path or major:minor); repeatable")
-        ->type_name("DEV")
-        ->allow_extra_args(false);
-    app.add_option("-p,--pid", capture.tgid, "only I/O of this process")->type_name("PID");
-    app.add_option("-c,--cgroup", capture.cgroup, "only I/O of tasks in this cgroup (v2)")
-        ->type_name("PATH");
+    tools::add_target_options(app, options.capture);
     app.add_option("--op", typed.ops, "only these operations: read,write,flush,discard,...")
         ->delimiter(',')
         ->type_name("LIST")
@@ -83,10 +77,7 @@ void add_capture_options(CLI::App &app, Options &options, Typed &typed)
     app.add_option("--ring-size", typed.ring_size,
                    "ring buffer of each CPU, 4K to 2M; default: derived")
         ->type_name("SIZE");
-    app.add_option("--no-probe", capture.no_probe,
-                   "do without a probe (NAME or NAME/RUNG); repeatable")
-        ->type_name("NAME")
-        ->allow_extra_args(false);
+    tools::add_probe_options(app, options.capture);
 }
 
 void add_record_options(CLI::App &app, Options &options, Typed &typed)

@@ -13,26 +13,19 @@ plan 14
 held=23
 disk=nbd0
 hold=/run/midflight.hold
-modprobe nbd nbds_max=1 max_part=0
-python3 -I -S "$BLKTAG_ROOT/tests/vm/hold.py" /dev/$disk $hold 2>"$suite_dir/hold.err" &
-server=$!
-check "the disk is there" until_true sh -c "[ \"\$(cat /sys/block/$disk/size)\" -gt 0 ]"
-scheduler $disk none
-echo 2 >/sys/block/$disk/queue/nomerges
+hold_disk $disk $hold
 check "it answers" dd if=/dev/$disk of=/dev/null bs=4k count=4 iflag=direct
 touch $hold
 tags=/sys/kernel/debug/block/$disk/hctx0/tags
-busy() { awk -F= '/^busy=/ { print $2; exit }' "$tags"; }
 
 fio --name=m --filename=/dev/$disk --direct=1 --rw=randread --bs=4k --ioengine=libaio --iodepth=$held \
     --iodepth_batch=$held --number_ios=$held --size=32M --norandommap --output-format=json \
     --output="$suite_dir/mid.fio" &
 reader=$!
-busy_is() { [ "$(busy)" = "$1" ]; }
-check "$held requests are held" until_true busy_is $held
+check "$held requests are held" until_true busy_is $disk $held
 
 # What the kernel says while the recording runs, at its beginning and at its end.
-kernel_before=$(busy)
+kernel_before=$(busy $disk)
 record first -d "$disk" -- sh -c "sleep 0.5; awk -F= '/^busy=/ { print \$2; exit }' $tags"
 kernel_after=$(cat "$suite_dir/first.out")
 is "tagtrace says 0" "$record_status" 0

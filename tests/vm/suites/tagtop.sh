@@ -33,14 +33,7 @@ mkdir -p /dev/pts
 [ -e /dev/pts/ptmx ] || mount -t devpts -o ptmxmode=666 devpts /dev/pts
 [ -e /dev/ptmx ] || ln -s pts/ptmx /dev/ptmx
 
-modprobe nbd nbds_max=1 max_part=0
-python3 -I -S "$BLKTAG_ROOT/tests/vm/hold.py" /dev/$disk $hold 2>"$suite_dir/hold.err" &
-server=$!
-check "the disk is there" until_true sh -c "[ \"\$(cat /sys/block/$disk/size)\" -gt 0 ]"
-scheduler $disk none
-echo 2 >/sys/block/$disk/queue/nomerges
-busy() { awk -F= '/^busy=/ { print $2; exit }' /sys/kernel/debug/block/$disk/hctx0/tags; }
-busy_is() { [ "$(busy)" = "$1" ]; }
+hold_disk $disk $hold
 
 # The shell around it shows afterwards whether the terminal is as it was.
 tmux new-session -d -s top -x 132 -y 40 "sh -c 'tagtop -d $disk -i 500ms; echo status \$?; stty -a | grep -owE \"icanon|echo|.icanon|.echo\" | xargs echo modes:; exec sleep 1000'"
@@ -51,10 +44,10 @@ touch $hold
 fio --name=m --filename=/dev/$disk --direct=1 --rw=randread --bs=4k --ioengine=psync --thread --numjobs=$readers \
     --number_ios=1 --size=32M --norandommap --output="$suite_dir/fio.txt" &
 reader=$!
-check "all tags are held" until_true busy_is $tags_of_disk
+check "all tags are held" until_true busy_is $disk $tags_of_disk
 on_screen "overview: held and waiting now" "$disk .* $tags_of_disk/$tags_of_disk .* $((readers - tags_of_disk)) +[0-9.]+m?s"
 on_screen "verdict: where, tags, cause, holder" "^$disk hctx0: .*$tags_of_disk tags, cause: exhausted, held by fio/[0-9]+ and $((tags_of_disk - 1)) more"
-is "the kernel's bitmap says the same" "$(busy)" $tags_of_disk
+is "the kernel's bitmap says the same" "$(busy $disk)" $tags_of_disk
 keys 3
 on_screen "tasks: as many wait" "waiting: $((readers - tags_of_disk))"
 on_screen "tasks: each is told why" "fio/[0-9]+ .* exhausted .*s"
@@ -80,7 +73,7 @@ on_screen "large again" "$tags_of_disk/$tags_of_disk"
 rm $hold
 wait $reader
 on_screen "let go: none is held" "$disk .* 0/$tags_of_disk"
-is "the bitmap is empty too" "$(busy)" 0
+is "the bitmap is empty too" "$(busy $disk)" 0
 pkill -TERM -x tagtop
 on_screen "it ends with the signal's status" "status 143"
 on_screen "the terminal is as it was" "modes: +icanon +echo *$"
