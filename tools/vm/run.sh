@@ -197,6 +197,9 @@ run_boot() {
     if [ -n "$run_icount" ]; then
         accel=tcg,thread=single
         args+=(-icount "shift=0,sleep=off" -rtc "clock=vm")
+        # Before QEMU 8.1 a CPU that never pauses leaves the others no instructions, and so hangs
+        # the boot of several CPUs on kernels before 6.5; guest-main brings the others up.
+        [ "$run_smp" -gt 1 ] && [ "$(run_threads)" = single ] && run_append+=" maxcpus=1 lpj=4000000 tsc=reliable"
     else
         run_choose_accel
         accel=$run_accel
