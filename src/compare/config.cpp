@@ -65,8 +65,9 @@ std::string shared_text(const Snapshot &s, const QueueStats &queue)
 {
     for (const SetStats &set : s.sets)
         if (set.set_id == queue.set_id && set.hctx_shared)
-            return fmt::format("{} queues, one bitmap", queue.nr_sharing + 1);
-    return fmt::format("{} queue{}", queue.nr_sharing + 1, queue.nr_sharing ? "s" : "");
+            return fmt::format("one bitmap, of {} disks", queue.nr_sharing + 1);
+    return fmt::format("a bitmap per hw queue, of {} disk{}", queue.nr_sharing + 1,
+                       queue.nr_sharing ? "s" : "");
 }
 
 std::string reads_text(const Snapshot &s)

@@ -106,15 +106,24 @@ std::string cause_text(const Comparison &c)
     return out;
 }
 
+// Each kind once, with how many places have it.
 std::string findings_text(const Comparison &c)
 {
-    std::string out;
+    std::vector<std::pair<std::string, size_t>> changes;
     for (const FindingChange &f : c.findings) {
         if (f.present.front() == f.present.back())
             continue;
-        out += fmt::format("{}{} {}", out.empty() ? "; " : ", ",
-                           f.present.back() ? "gained" : "lost", f.id);
+        const std::string text = (f.present.back() ? "gained " : "lost ") + f.id;
+        const auto known = std::ranges::find(changes, text, &std::pair<std::string, size_t>::first);
+        if (known == changes.end())
+            changes.emplace_back(text, 1);
+        else
+            ++known->second;
     }
+    std::string out;
+    for (const auto &[text, places] : changes)
+        out += fmt::format("{}{}{}", out.empty() ? "; " : ", ", text,
+                           places > 1 ? fmt::format(" ({} places)", places) : "");
     return out;
 }
 

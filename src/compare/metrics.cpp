@@ -41,9 +41,32 @@ Quotient phase_of(const Snapshot &s, Phase phase)
     return s.latency ? mean_of(s.latency->at(phase)) : Quotient{};
 }
 
+// The slices from the first request that ended to the last: recordings begin before the load and
+// end after it, and how long that took is no difference between them.
+struct Busy {
+    uint64_t first = 0, end = 0;
+};
+
+Busy busy_slices(const Timeline &timeline)
+{
+    Busy out;
+    for (uint64_t i = 0; i < timeline.nr_slices; ++i) {
+        if (timeline.whole(i).requests == 0)
+            continue;
+        if (out.end == 0)
+            out.first = i;
+        out.end = i + 1;
+    }
+    return out;
+}
+
 double seconds(const Snapshot &s)
 {
-    return to_double(s.recording.duration_ns) / 1e9;
+    const Busy busy = busy_slices(s.timeline);
+    const uint64_t busy_ns = (busy.end - busy.first) * s.timeline.slice_ns;
+    // less than a few slices is known to no better than one
+    const bool told = busy.end - busy.first >= 8;
+    return to_double(told ? busy_ns : s.recording.duration_ns) / 1e9;
 }
 
 template<bt_cause cause>
@@ -216,11 +239,12 @@ constexpr size_t min_samples_slices = 6; // fewer neighbours in time say nothing
 constexpr size_t min_samples_runs = 3;
 
 // Consecutive slices in groups, so that what drags on from slice to slice stays in one sample. The
-// first and the last slice are cut by the recording's ends and left out.
+// first and the last slice are cut by the load's ends and left out.
 std::vector<Quotient> slice_samples(const Definition &d, const Snapshot &s)
 {
     std::vector<Quotient> out;
-    const uint64_t n = s.timeline.nr_slices;
+    const Busy busy = busy_slices(s.timeline);
+    const uint64_t n = busy.end - busy.first;
     if (!d.of_slice || n < min_samples_slices + 2)
         return out;
     const uint64_t used = n - 2;
@@ -228,7 +252,7 @@ std::vector<Quotient> slice_samples(const Definition &d, const Snapshot &s)
     out.resize(groups);
     const auto length = to_double(s.timeline.slice_ns);
     for (uint64_t i = 0; i < used; ++i) {
-        const Quotient q = d.of_slice(s.timeline.whole(i + 1), length);
+        const Quotient q = d.of_slice(s.timeline.whole(busy.first + i + 1), length);
         Quotient &into = out[i * groups / used];
         into.part += q.part;
         into.whole += q.whole;

@@ -3,7 +3,7 @@
 # What goes wrong around a recording: no rights, no device, no room, nobody who reads, signals, no tracefs, no BTF. Each
 # gives a cause and a remedy, leaves what was recorded readable and nothing attached. Input: tagtrace, tagreport, fio,
 # null_blk. Output: results.
-# vm: kernels=6.12 timeout=900
+# vm: kernels=main timeout=900
 # shellcheck source=tests/vm/lib.sh
 . "$BLKTAG_ROOT/tests/vm/lib.sh"
 # shellcheck source=tests/vm/record.sh

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Batches: what queue_rqs carries, and why not where it carries nothing. Input: tagtrace, fio, a virtio disk with two
 # queues, an NVMe controller with two namespaces (both are QEMU's). Output: results.
-# vm: kernels=6.12 timeout=600
+# vm: kernels=main timeout=600
 # vm-qemu: -blockdev driver=null-co,node-name=v0,size=1073741824,read-zeroes=on
 # vm-qemu: -device virtio-blk-pci,drive=v0,num-queues=2,serial=blktagv0
 # vm-qemu: -blockdev driver=null-co,node-name=n0,size=1073741824,read-zeroes=on

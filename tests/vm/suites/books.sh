@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # A ring too small for a reader that pauses: records are lost, each one is accounted for, and the counts do not
 # suffer. Input: tagtrace, tagreport, fio, null_blk. Output: results.
-# vm: kernels=6.1,6.12 timeout=400
+# vm: kernels=main timeout=400
 # shellcheck source=tests/vm/lib.sh
 . "$BLKTAG_ROOT/tests/vm/lib.sh"
 # shellcheck source=tests/vm/record.sh

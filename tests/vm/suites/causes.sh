@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Each cause of waiting appears on the disk where it is made, and on no other. Input: tagtrace, fio, null_blk,
 # scsi_debug, the kernel's own files. Output: results.
-# vm: kernels=6.12 timeout=900
+# vm: kernels=main timeout=900
 # shellcheck source=tests/vm/lib.sh
 . "$BLKTAG_ROOT/tests/vm/lib.sh"
 # shellcheck source=tests/vm/record.sh

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Exact counts: every read that fio made is got, issued and completed in the report, none is lost, and with a tag for
 # each nobody waits. Input: tagtrace, tagreport, fio, null_blk. Output: results.
-# vm: kernels=6.1,6.12 timeout=600
+# vm: kernels=all timeout=600
 # shellcheck source=tests/vm/lib.sh
 . "$BLKTAG_ROOT/tests/vm/lib.sh"
 # shellcheck source=tests/vm/record.sh

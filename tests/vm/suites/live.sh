@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # The live mode's sums: what the kernel's own histograms say of requests, waits and their causes is, bin by bin, what
 # records of the same requests say, and as many as fio made. Input: build/dev/livecheck, fio, null_blk. Output: results.
-# vm: kernels=6.1,6.12 timeout=600
+# vm: kernels=main timeout=600
 # shellcheck source=tests/vm/lib.sh
 . "$BLKTAG_ROOT/tests/vm/lib.sh"
 # shellcheck source=tests/vm/record.sh

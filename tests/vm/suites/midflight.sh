@@ -3,7 +3,7 @@
 # Attached in the middle: with N requests held by a device, the very first sample says N, as the kernel's own bitmap
 # does, and what ends later is not taken for something that began here. Input: tagtrace, fio, tests/vm/hold.py behind
 # nbd, debugfs. Output: results.
-# vm: kernels=6.12 timeout=400
+# vm: kernels=all timeout=400
 # shellcheck source=tests/vm/lib.sh
 . "$BLKTAG_ROOT/tests/vm/lib.sh"
 # shellcheck source=tests/vm/record.sh

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Rungs: every probe stands where tests/vm/expect/<kernel> says, and forced off it, the next one counts the same or the
 # report says that it is not measured. Input: tagtrace, fio, null_blk, scsi_debug, tests/vm/expect. Output: results.
-# vm: kernels=long timeout=1200
+# vm: kernels=all timeout=1200
 # shellcheck source=tests/vm/lib.sh
 . "$BLKTAG_ROOT/tests/vm/lib.sh"
 # shellcheck source=tests/vm/record.sh

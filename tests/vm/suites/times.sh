@@ -4,7 +4,7 @@
 # and the parts of every request's life are in order and sum to its whole. Input: tagtrace, fio, null_blk's timer.
 # Output: results.
 # The time limits are in the guest's time, which runs ahead whenever it waits for the host.
-# vm: kernels=6.1,6.12 icount timeout=2400
+# vm: kernels=main icount timeout=2400
 # shellcheck source=tests/vm/lib.sh
 . "$BLKTAG_ROOT/tests/vm/lib.sh"
 # shellcheck source=tests/vm/record.sh
