@@ -12,8 +12,8 @@
 #include <linux/percpu.h>
 #include <linux/seq_file.h>
 
-/* Every counter once: name, meaning. `held` and `service_max_ns` are printed as well, from these.
- */
+/* Every counter once: name, meaning. `held`, `service_max_ns`, `first_start_ns` and
+ * `last_end_ns` are printed as well. */
 /* clang-format off */
 #define REF_TRUTH_COUNTERS(X) \
 	X(arrivals, "requests handed to the driver, by queue_rq() or in a queue_rqs() list") \
@@ -54,6 +54,8 @@ enum ref_truth_id {
 struct ref_truth_cpu {
 	u64 count[REF_TRUTH_NR];
 	u64 service_max_ns;
+	u64 first_start_ns; /* CLOCK_MONOTONIC, of what was completed; 0: nothing was */
+	u64 last_end_ns;
 };
 
 struct ref_truth {
@@ -79,17 +81,26 @@ static inline void ref_truth_add(struct ref_truth *truth, enum ref_truth_id id, 
 
 #define REF_COUNT(truth, name) ref_truth_add(truth, REF_T_##name, 1)
 
-/* Books one completion that took `ns` from start to end. */
-static inline void ref_truth_complete(struct ref_truth *truth, u64 ns)
+/* The earlier of two times, where 0 is none. */
+static inline u64 ref_truth_first(u64 a, u64 b)
+{
+	return !a || (b && b < a) ? b : a;
+}
+
+/* Books one completion of what was started and has ended at these times (CLOCK_MONOTONIC). */
+static inline void ref_truth_complete(struct ref_truth *truth, u64 start_ns, u64 end_ns)
 {
 	struct ref_truth_cpu *cpu;
 	unsigned long flags;
+	u64 ns = end_ns - start_ns;
 
 	local_irq_save(flags);
 	cpu = this_cpu_ptr(truth->cpu);
 	cpu->count[REF_T_completions]++;
 	cpu->count[REF_T_service_ns] += ns;
 	cpu->service_max_ns = max(cpu->service_max_ns, ns);
+	cpu->first_start_ns = ref_truth_first(cpu->first_start_ns, start_ns);
+	cpu->last_end_ns = max(cpu->last_end_ns, end_ns);
 	local_irq_restore(flags);
 }
 
@@ -112,6 +123,9 @@ static inline void ref_truth_sum(struct ref_truth *truth, struct ref_truth_cpu *
 			if (i != ends[0] && i != ends[1])
 				sum->count[i] += READ_ONCE(one->count[i]);
 		sum->service_max_ns = max(sum->service_max_ns, READ_ONCE(one->service_max_ns));
+		sum->first_start_ns =
+			ref_truth_first(sum->first_start_ns, READ_ONCE(one->first_start_ns));
+		sum->last_end_ns = max(sum->last_end_ns, READ_ONCE(one->last_end_ns));
 	}
 	for (i = 0; i < ARRAY_SIZE(ends); i++)
 		sum->count[ends[i]] += end[i];
@@ -125,6 +139,8 @@ static inline void ref_truth_print(struct seq_file *out, const char *prefix,
 	REF_TRUTH_COUNTERS(REF_TRUTH_PRINT)
 #undef REF_TRUTH_PRINT
 	seq_printf(out, "%s.service_max_ns %llu\n", prefix, sum->service_max_ns);
+	seq_printf(out, "%s.first_start_ns %llu\n", prefix, sum->first_start_ns);
+	seq_printf(out, "%s.last_end_ns %llu\n", prefix, sum->last_end_ns);
 	seq_printf(out, "%s.held %lld\n", prefix,
 		   (s64)(sum->count[REF_T_issues] - sum->count[REF_T_completions] -
 			 sum->count[REF_T_requeues]));

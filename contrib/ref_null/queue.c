@@ -183,7 +183,7 @@ static bool rn_done(struct request *rq)
 	unsigned long flags;
 	bool keep = false;
 
-	ref_truth_complete(queue->truth, ktime_get_ns() - cmd->start_ns);
+	ref_truth_complete(queue->truth, cmd->start_ns, ktime_get_ns());
 	atomic_dec(&queue->in_flight);
 	atomic_dec(&dev->in_flight);
 	cmd->requeues = 0;

@@ -94,7 +94,7 @@ static void rv_done(struct request *rq)
 	struct rv_cmd *cmd = blk_mq_rq_to_pdu(rq);
 	struct rv_ring *ring = rv_rq_ring(rq);
 
-	ref_truth_complete(ring->truth, ktime_get_ns() - cmd->start_ns);
+	ref_truth_complete(ring->truth, cmd->start_ns, ktime_get_ns());
 	atomic_dec(&ring->disk->in_flight);
 }
 
