@@ -88,8 +88,8 @@ struct CauseWaits {
     std::optional<uint64_t> count; // exact
     Distribution time;             // from records
     std::optional<WaitMoment> at_longest;
-    uint64_t free_sum = 0;              // over those records: tags that were free when it began
-    uint64_t reads = 0, writes = 0;     // of those records, by the waiting request's operation
+    uint64_t free_sum = 0;          // over those records: tags that were free when it began
+    uint64_t reads = 0, writes = 0; // of those records, by the waiting request's operation
 };
 
 struct Waits {
@@ -172,9 +172,9 @@ struct RunStats {
 struct RerunGap {
     uint64_t from_ns = 0;
     uint64_t length_ns = 0;
-    bt_status status = BT_ST_UNKNOWN;    // that it was refused with
-    uint64_t restarts_here = 0;          // RESTARTs meanwhile
-    uint64_t restarts_elsewhere = 0;     // the same on the queue's other hctxs
+    bt_status status = BT_ST_UNKNOWN; // that it was refused with
+    uint64_t restarts_here = 0;       // RESTARTs meanwhile
+    uint64_t restarts_elsewhere = 0;  // the same on the queue's other hctxs
 };
 
 struct MovedTo {
@@ -190,7 +190,7 @@ struct HctxEvents {
     uint64_t requeued = 0;                 // requeues recorded
     uint64_t requeues_most = 0;            // of one request
     std::optional<uint64_t> requeue_first_ns, requeue_last_ns;
-    Distribution requeue_gap; // between two requeues of one request
+    Distribution requeue_gap;      // between two requeues of one request
     std::vector<MovedTo> moved_to; // submit_waits that began here and ended there, most first
 };
 
@@ -223,7 +223,7 @@ struct BudgetMoment {
     uint64_t returned_recorded = 0;
     uint64_t blocked = 0; // of refused: the driver had said busy
     uint32_t in_use_peak = 0;
-    uint32_t limit = 0; // newest
+    uint32_t limit = 0;       // newest
     uint32_t in_use_last = 0; // newest, at a refusal or an unused return
     std::optional<uint64_t> last_refused_ns, last_returned_ns; // since the recording's start
 };
@@ -362,10 +362,10 @@ struct HeldNow {
 // What goes on at one moment. Lists are the newest moment's, not sums.
 struct UnderWay {
     uint64_t ts_ns = 0;
-    std::vector<WaitNow> waits;   // longest first
-    std::vector<HeldNow> held;    // by space and tag
-    uint64_t held_left_out = 0;   // held tags beyond the list's limit
-    std::vector<TagBits> bits;    // where the kernel's bitmap was read
+    std::vector<WaitNow> waits; // longest first
+    std::vector<HeldNow> held;  // by space and tag
+    uint64_t held_left_out = 0; // held tags beyond the list's limit
+    std::vector<TagBits> bits;  // where the kernel's bitmap was read
 };
 
 // The recording itself, strings escaped.
@@ -378,6 +378,7 @@ struct RecordingInfo {
     uint64_t start_mono_ns = 0;
     uint64_t start_real_ns = 0;
     uint64_t duration_ns = 0; // of what is reported: the recording, or the part asked for
+    uint64_t counters_ns = 0; // of it, until counters were last read: what they cover
     bool cut = false;         // no end was written
     std::optional<uint64_t> from_ns, to_ns; // the part asked for, since the start
 };

@@ -183,16 +183,17 @@ Snapshot difference(const Snapshot &later, const Snapshot &earlier)
 {
     Snapshot out = later;
     out.recording.duration_ns = less(later.recording.duration_ns, earlier.recording.duration_ns);
+    out.recording.counters_ns = less(later.recording.counters_ns, earlier.recording.counters_ns);
     take_off_common(out, earlier);
     take_off_other(out.other, earlier.other);
-    set_rates(out, out.recording.duration_ns);
+    set_rates(out, out.recording.counters_ns);
     std::unordered_map<uint16_t, const QueueStats *> before;
     for (const QueueStats &queue : earlier.queues)
         before[queue.queue_id] = &queue;
     for (QueueStats &queue : out.queues) {
         if (const auto same = before.find(queue.queue_id); same != before.end())
             take_off_queue(queue, *same->second);
-        set_rates(queue, out.recording.duration_ns);
+        set_rates(queue, out.recording.counters_ns);
     }
     take_off_tasks(out.top_waiters, earlier.top_waiters, &TaskStats::wait_ns);
     take_off_tasks(out.top_holders, earlier.top_holders, &TaskStats::held_ns);

@@ -42,6 +42,8 @@ RecordingInfo recording_info(const Aggregate &aggregate, const TraceInfo &info)
     const uint64_t from = std::max(window.from_ns, info.start_mono_ns);
     const uint64_t to = std::min(window.to_ns, end);
     out.duration_ns = to > from ? to - from : 0;
+    const uint64_t counted = std::min(aggregate.last_counters_ns(), to);
+    out.counters_ns = counted > from ? counted - from : 0;
     if (window.from_ns != 0)
         out.from_ns = from - info.start_mono_ns;
     if (window.to_ns != UINT64_MAX)

@@ -43,6 +43,11 @@ double Facts::seconds() const
     return static_cast<double>(shown_->recording.duration_ns) / 1e9;
 }
 
+double Facts::counted_seconds() const
+{
+    return static_cast<double>(shown_->recording.counters_ns) / 1e9;
+}
+
 const SpaceStats *Facts::space(uint16_t id) const
 {
     const auto found = spaces_.find(id);
@@ -107,9 +112,9 @@ std::vector<const SpaceStats *> Facts::spaces_of(const QueueStats &queue) const
 
 std::optional<double> Facts::rate(std::optional<uint64_t> count) const
 {
-    if (!count || seconds() <= 0)
+    if (!count || counted_seconds() <= 0)
         return std::nullopt;
-    return static_cast<double>(*count) / seconds();
+    return static_cast<double>(*count) / counted_seconds();
 }
 
 std::optional<double> ratio(std::optional<uint64_t> a, std::optional<uint64_t> b)

@@ -35,6 +35,8 @@ class Facts {
         return total_->under_way ? &*total_->under_way : nullptr;
     }
     [[nodiscard]] double seconds() const; // of shown(); 0 = no time passed
+    // What its counters cover: less, where a recording has them less often than it is stepped.
+    [[nodiscard]] double counted_seconds() const;
     [[nodiscard]] const SpaceStats *space(uint16_t id) const;
     [[nodiscard]] const HctxStats *total_hctx(uint16_t id) const;
     [[nodiscard]] const QueueStats *total_queue(uint16_t id) const;

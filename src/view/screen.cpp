@@ -36,9 +36,15 @@ Slice slice_of(const Snapshot &interval, uint64_t end_ns)
 void Looks::push(std::shared_ptr<const Snapshot> now)
 {
     if (newest_) {
-        interval_ = std::make_shared<const Snapshot>(agg::difference(*now, *newest_));
+        // A recording has counters less often than a replay may step: between two of them the
+        // interval grows, or rates would be nothing, and then too much.
+        if (now->recording.counters_ns != newest_->recording.counters_ns || !counted_)
+            counted_ = newest_;
+        interval_ = std::make_shared<const Snapshot>(agg::difference(*now, *counted_));
         auto history = std::make_shared<std::deque<Slice>>(*history_);
-        history->push_back(slice_of(*interval_, now->recording.duration_ns));
+        history->push_back(
+            slice_of(counted_ == newest_ ? *interval_ : agg::difference(*now, *newest_),
+                     now->recording.duration_ns));
         if (history->size() > max_slices)
             history->pop_front();
         history_ = std::move(history);

@@ -64,6 +64,7 @@ class Looks {
   private:
     static constexpr size_t max_slices = 300;
     std::shared_ptr<const Snapshot> newest_, base_, total_, interval_;
+    std::shared_ptr<const Snapshot> counted_; // the last one with counters older than newest_'s
     std::shared_ptr<const std::deque<Slice>> history_ = std::make_shared<const std::deque<Slice>>();
 };
 

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # What tagtrace counts is what the reference drivers count, exactly, for each of their knobs: workloads of prime size on
 # disks that differ in one knob, one recording per driver. Input: tagtrace, fio, BLKTAG_MODULES. Output: results.
-# vm: kernels=long smp=4 timeout=900
+# vm: kernels=main smp=4 timeout=900
 # shellcheck source=tests/vm/lib.sh
 . "$BLKTAG_ROOT/tests/vm/lib.sh"
 # shellcheck source=tests/vm/record.sh

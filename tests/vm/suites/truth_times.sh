@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0-or-later
 # Times are the reference drivers' own, within 2 %, where the clock counts instructions: device time against the
 # driver's, the wait for a tag against what the load makes it be. Input: tagtrace, fio, BLKTAG_MODULES. Output: results.
-# vm: icount kernels=long timeout=1200
+# vm: icount kernels=main timeout=1200
 # shellcheck source=tests/vm/lib.sh
 . "$BLKTAG_ROOT/tests/vm/lib.sh"
 # shellcheck source=tests/vm/record.sh
