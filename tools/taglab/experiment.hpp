@@ -93,7 +93,8 @@ struct Experiment {
     bool native_ok = false; // nothing in it needs a throwaway machine
     Machine machine;
     unsigned repeats = 1;
-    bool bare = false;               // each run once more without a recording, for what it costs
+    unsigned bare =
+        0; // how often each run is made once more without a recording, the quickest counts
     std::vector<std::string> record; // more options for tagtrace
     bool loss_expected = false;
     Quick quick;

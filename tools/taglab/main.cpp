@@ -134,7 +134,13 @@ int report(const std::vector<Outcome> &outcomes, bool json, bool details)
     return pass ? exit_ok : exit_not_held;
 }
 
-// Cases that ask for the same machine share one; a published experiment has its own.
+bool leaves_stuck(const Experiment &e)
+{
+    return std::ranges::any_of(e.variants, &Variant::leaves_stuck);
+}
+
+// Cases that ask for the same machine share one; a published experiment has its own, and so has a
+// case after which a disk cannot go away.
 std::vector<std::vector<const Experiment *>> groups_of(const std::vector<Experiment> &experiments,
                                                        const std::string &kernel)
 {
@@ -145,7 +151,8 @@ std::vector<std::vector<const Experiment *>> groups_of(const std::vector<Experim
             continue;
         }
         const auto fits = std::ranges::find_if(out, [&](const auto &group) {
-            return e.is_case && group.front()->is_case && group.front()->machine == e.machine;
+            return e.is_case && group.front()->is_case && !leaves_stuck(e) &&
+                   !leaves_stuck(*group.front()) && group.front()->machine == e.machine;
         });
         if (fits != out.end())
             fits->push_back(&e);

@@ -65,7 +65,7 @@ Json run_json(const Experiment &e, const PlannedRun &run, bool quick)
     out["env"] = env;
     out["scsi_disks"] = variant.scsi_disks;
     out["leaves_stuck"] = variant.leaves_stuck;
-    out["bare"] = run.bare;
+    out["bare"] = run.bare ? e.bare : 0;
     std::vector<std::string> record = e.record;
     record.insert(record.end(), variant.record.begin(), variant.record.end());
     out["record"] = record;
