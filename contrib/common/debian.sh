@@ -160,7 +160,7 @@ unpack_vmlinuz() { # image, target
 		tool=${magic%%:*}
 		command -v "$tool" > /dev/null || continue
 		for offset in $(LC_ALL=C grep -obUaP "${magic#*:}" "$image" | cut -d: -f1 | head -20); do
-			tail -c "+$((offset + 1))" "$image" | "$tool" -dc > "$target" 2> /dev/null || true
+			tail -c "+$((offset + 1))" "$image" 2> /dev/null | "$tool" -dc > "$target" 2> /dev/null || true
 			# bytes after the stream make the tool complain, so the result is judged instead
 			if [ "$(head -c 4 "$target" | tail -c 3)" = ELF ]; then return 0; fi
 		done
