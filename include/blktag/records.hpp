@@ -167,13 +167,13 @@ struct Damage {
     std::string what;
 };
 
-// A stream of batches. Not thread-safe; used from one thread. Implemented by store::Reader and capture::Source.
 // Records that came and could not be used.
 struct Unusable {
     uint64_t malformed = 0; // refused by validation
     uint64_t unknown = 0;   // of kinds that this version does not know
 };
 
+// A stream of batches. Not thread-safe; used from one thread. Implemented by store::Reader and capture::Source.
 class RecordSource {
 public:
     virtual ~RecordSource() = default;

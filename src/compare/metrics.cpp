@@ -49,14 +49,16 @@ struct Busy {
 
 Busy busy_slices(const Timeline &timeline)
 {
-    Busy out;
-    for (uint64_t i = 0; i < timeline.nr_slices; ++i) {
-        if (timeline.whole(i).requests == 0)
-            continue;
-        if (out.end == 0)
-            out.first = i;
-        out.end = i + 1;
-    }
+    const auto idle = [&](uint64_t i) {
+        return std::ranges::none_of(timeline.hctxs, [i](const HctxTimeline &hctx) {
+            return i < hctx.slices.size() && hctx.slices[i].requests != 0;
+        });
+    };
+    Busy out{0, timeline.nr_slices};
+    while (out.end > 0 && idle(out.end - 1))
+        --out.end;
+    while (out.first < out.end && idle(out.first))
+        ++out.first;
     return out;
 }
 

@@ -19,15 +19,18 @@ void count_octaves(const Distribution &distribution, std::array<uint32_t, nr_oct
     }
 }
 
-Slice slice_of(const Snapshot &interval, uint64_t end_ns)
+// What ended between two looks.
+Slice slice_of(const Snapshot &now, const Snapshot &before)
 {
     Slice out;
-    out.end_ns = end_ns;
-    if (!interval.latency)
+    out.end_ns = now.recording.duration_ns;
+    if (!now.latency)
         return out;
+    const Latency none;
+    const Latency &old = before.latency ? *before.latency : none;
     for (size_t i = 0; i < nr_phases; ++i)
-        count_octaves(interval.latency->phase[i], out.count[i]);
-    count_octaves(interval.latency->whole, out.count[nr_phases]);
+        count_octaves(agg::difference(now.latency->phase[i], old.phase[i]), out.count[i]);
+    count_octaves(agg::difference(now.latency->whole, old.whole), out.count[nr_phases]);
     return out;
 }
 
@@ -42,9 +45,7 @@ void Looks::push(std::shared_ptr<const Snapshot> now)
             counted_ = newest_;
         interval_ = std::make_shared<const Snapshot>(agg::difference(*now, *counted_));
         auto history = std::make_shared<std::deque<Slice>>(*history_);
-        history->push_back(
-            slice_of(counted_ == newest_ ? *interval_ : agg::difference(*now, *newest_),
-                     now->recording.duration_ns));
+        history->push_back(slice_of(*now, *newest_));
         if (history->size() > max_slices)
             history->pop_front();
         history_ = std::move(history);

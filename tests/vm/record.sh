@@ -87,6 +87,14 @@ jobs = json.loads(text[text.index("{"):])["jobs"]
 print(sum(job[way]["total_ios"] for job in jobs for way in ("read", "write", "trim")))' "$1" 2>/dev/null
 }
 
+# fio_mean_ns FILE TIME: of the first job's reads, as fio saw them: lat_ns from submission to the answer, slat_ns the
+# submission alone.
+fio_mean_ns() {
+    python3 -I -S -c 'import json, sys
+text = open(sys.argv[1]).read()
+print(int(json.loads(text[text.index("{"):])["jobs"][0]["read"][sys.argv[2]]["mean"]))' "$1" "$2"
+}
+
 # disk_ios DISK: reads and writes that the kernel has completed on it, by its own count.
 disk_ios() { awk '{ print $1 + $5 }' "/sys/block/$1/stat"; }
 

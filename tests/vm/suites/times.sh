@@ -27,12 +27,6 @@ reads() {
     [ "$record_status" = 0 ] || explain "$1"
 }
 
-# fio_mean_ns FILE: what the reader itself saw, from submission to its answer.
-fio_mean_ns() {
-    python3 -I -S -c 'import json, sys
-print(int(json.load(open(sys.argv[1]))["jobs"][0]["read"]["lat_ns"]["mean"]))' "$1"
-}
-
 # lives NAME: one line "requests wrong sum_of_wholes" over every request of the recording; a request is wrong where its
 # stamps are not in order.
 lives() {
@@ -62,7 +56,7 @@ for set_ns in 1000000 200000; do
     # The reader's own clock sees the request's life and its own way into the kernel and back around it.
     mean=$(fact latency.whole.mean_ns)
     between "one_$set_ns: the whole is what fio saw, less its own way" "${mean%.*}" $((set_ns * 99 / 100)) \
-        "$(fio_mean_ns "$suite_dir/one_$set_ns.fio")"
+        "$(fio_mean_ns "$suite_dir/one_$set_ns.fio" lat_ns)"
 done
 
 # Eight readers of four tags: each request has waited, the device's part stays what it is.
@@ -71,7 +65,7 @@ reads contended psync 1 8 50
 is "contended: a life for each" "$(fact latency.whole.count)" 400
 between "contended: the median of the device is within 5 %" "$(fact latency.device.p50_ns)" 950000 1050000
 # How long they wait depends on how many have begun; that what fio saw beyond the device is the wait does not.
-fio_ns=$(fio_mean_ns "$suite_dir/contended.fio")
+fio_ns=$(fio_mean_ns "$suite_dir/contended.fio" lat_ns)
 between "contended: the wait is what fio saw beyond the device" "$(fact latency.submit_wait.mean_ns)" \
     $((fio_ns - 1000000 - 150000)) $((fio_ns - 950000))
 is "contended: the parts sum to the whole" "$(phases)" "$(fact latency.whole.sum_ns)"

@@ -50,13 +50,9 @@ within "serial: eight services each" "$(fact latency.device.p50_ns)" 4000000 5
 echo 1 >$n/reset
 run waiting rnull0 24 53 1
 device waiting $n rnull0
-fio_mean() { # WHAT
-    python3 -I -S -c 'import json, sys
-text = open(sys.argv[1]).read()
-print(json.loads(text[text.index("{"):])["jobs"][0]["read"][sys.argv[2]]["mean"])' "$suite_dir/waiting.fio" "$1"
-}
-within "waiting: the wait for a tag" "$(fact latency.submit_wait.mean_ns)" "$(fio_mean slat_ns)" 2
-within "waiting: the whole life" "$(fact latency.whole.mean_ns)" "$(fio_mean lat_ns)" 2
+fio=$suite_dir/waiting.fio
+within "waiting: the wait for a tag" "$(fact latency.submit_wait.mean_ns)" "$(fio_mean_ns "$fio" slat_ns)" 2
+within "waiting: the whole life" "$(fact latency.whole.mean_ns)" "$(fio_mean_ns "$fio" lat_ns)" 2
 rmmod ref_null
 
 # Two service times and no queue: the same on a disk with parallel service.
